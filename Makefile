@@ -1,0 +1,45 @@
+# Every target sets itself up in .venv; PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/ready
+DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
+
+.PHONY: demo test test-long test-nojit bench bench-full lint format clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/republish demo
+
+test: $(READY)
+	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2 -m 'not long'
+
+test-long: $(READY)
+	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+
+test-nojit: $(READY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/publishers tests/test_cells.py tests/test_memory.py
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+bench-full: $(READY)
+	$(BIN)/python -m bench --full
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,12 @@
+"""All benchmarks: ratios to a reference in the same run, absolute figures beside them."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import generators, mondrian, publish
+
+full = "--full" in sys.argv
+generators.main()
+mondrian.main(full)
+publish.main(full)

@@ -1,0 +1,33 @@
+"""Write docs/cli.md from the help texts of the command line: `python docs/make_cli.py`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from republish.cli import app
+
+HEADER = """# Command line
+
+Made from `republish COMMAND --help` by `docs/make_cli.py`. Every reading command takes `--json`.
+Exit codes: 0 done, 1 a promise or limit does not hold, 2 wrong use or bad input.
+"""
+
+
+def help_text(command: str) -> str:
+    """What `--help` prints, in plain lines."""
+    environment = os.environ | {"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"}
+    text = subprocess.check_output(
+        [sys.executable, "-m", "republish", command, "--help"], text=True, env=environment
+    )
+    text = text.replace("python -m republish", "republish")
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+if __name__ == "__main__":
+    sections = [
+        f"\n## republish {c.name}\n\n```\n{help_text(c.name or '')}\n```\n" for c in app.registered_commands
+    ]
+    Path(__file__).with_name("cli.md").write_text(HEADER + "".join(sections), encoding="utf-8")

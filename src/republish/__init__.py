@@ -1,0 +1,104 @@
+"""Publish a changing table of personal data again and again without giving anyone away."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Loaded on first use, so that `republish --help` does not wait for numba and polars.
+_HOMES = {
+    "republish.errors": (
+        "BrokenPromise",
+        "CannotPublish",
+        "LedgerError",
+        "PolicyError",
+        "RepublishError",
+        "SchemaError",
+        "ViewError",
+    ),
+    "republish.hierarchies": (
+        "Calendar",
+        "Hierarchy",
+        "Intervals",
+        "Neighbours",
+        "Redaction",
+        "read_hierarchy",
+    ),
+    "republish.metrics": ("Measures", "measure"),
+    "republish.microdata": ("Microdata", "read_view"),
+    "republish.once": ("anonymize",),
+    "republish.publishers": ("Mondrian",),
+    "republish.release": ("Release",),
+    "republish.requirements": (
+        "AlphaKAnonymity",
+        "BetaLikeness",
+        "DeltaDisclosure",
+        "EntropyLDiversity",
+        "KAnonymity",
+        "LDiversity",
+        "ProbabilisticLDiversity",
+        "RecursiveDiversity",
+        "TCloseness",
+        "parse_requirements",
+    ),
+    "republish.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
+    "republish.series": ("Published", "Series"),
+    "republish.verify": ("Verification", "verify_table"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604 - every name is a text
+
+if TYPE_CHECKING:
+    from republish.errors import BrokenPromise as BrokenPromise
+    from republish.errors import CannotPublish as CannotPublish
+    from republish.errors import LedgerError as LedgerError
+    from republish.errors import PolicyError as PolicyError
+    from republish.errors import RepublishError as RepublishError
+    from republish.errors import SchemaError as SchemaError
+    from republish.errors import ViewError as ViewError
+    from republish.hierarchies import Calendar as Calendar
+    from republish.hierarchies import Hierarchy as Hierarchy
+    from republish.hierarchies import Intervals as Intervals
+    from republish.hierarchies import Neighbours as Neighbours
+    from republish.hierarchies import Redaction as Redaction
+    from republish.hierarchies import read_hierarchy as read_hierarchy
+    from republish.metrics import Measures as Measures
+    from republish.metrics import measure as measure
+    from republish.microdata import Microdata as Microdata
+    from republish.microdata import read_view as read_view
+    from republish.once import anonymize as anonymize
+    from republish.publishers import Mondrian as Mondrian
+    from republish.release import Release as Release
+    from republish.requirements import AlphaKAnonymity as AlphaKAnonymity
+    from republish.requirements import BetaLikeness as BetaLikeness
+    from republish.requirements import DeltaDisclosure as DeltaDisclosure
+    from republish.requirements import EntropyLDiversity as EntropyLDiversity
+    from republish.requirements import KAnonymity as KAnonymity
+    from republish.requirements import LDiversity as LDiversity
+    from republish.requirements import ProbabilisticLDiversity as ProbabilisticLDiversity
+    from republish.requirements import RecursiveDiversity as RecursiveDiversity
+    from republish.requirements import TCloseness as TCloseness
+    from republish.requirements import parse_requirements as parse_requirements
+    from republish.schema import Category as Category
+    from republish.schema import Date as Date
+    from republish.schema import Number as Number
+    from republish.schema import Ordered as Ordered
+    from republish.schema import Schema as Schema
+    from republish.schema import read_schema as read_schema
+    from republish.series import Published as Published
+    from republish.series import Series as Series
+    from republish.verify import Verification as Verification
+    from republish.verify import verify_table as verify_table
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'republish' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

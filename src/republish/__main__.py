@@ -1,0 +1,5 @@
+"""`python -m republish` is the command line."""
+
+from republish.cli import main
+
+main()

@@ -1,0 +1,85 @@
+"""The command line: what people type, in the order of the work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import typer
+
+from republish import __version__
+from republish.cli import keep, look, publish, start
+from republish.cli.output import say_error
+from republish.errors import RepublishError
+
+app = typer.Typer(
+    name="republish",
+    help="Publish a changing table of personal data again and again without giving anyone away.",
+    epilog="Exit codes: 0 done, 1 a promise or limit does not hold, 2 wrong use or bad input.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_FIRST, _EVERY, _LOOK, _KEEP = "Begin", "Every week", "Look", "Keep"
+
+app.command("demo", rich_help_panel=_FIRST)(start.demo)
+app.command("generate", rich_help_panel=_FIRST)(start.generate)
+app.command("init", rich_help_panel=_FIRST)(start.init)
+app.command("publish", rich_help_panel=_EVERY)(publish.publish)
+app.command("amend", rich_help_panel=_EVERY)(publish.amend)
+app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
+app.command("forget", rich_help_panel=_EVERY)(publish.forget)
+app.command("history", rich_help_panel=_LOOK)(look.history)
+app.command("show", rich_help_panel=_LOOK)(look.show)
+app.command("verify", rich_help_panel=_LOOK)(look.verify)
+app.command("measure", rich_help_panel=_LOOK)(look.measure)
+app.command("backup", rich_help_panel=_KEEP)(keep.backup)
+app.command("restore", rich_help_panel=_KEEP)(keep.restore)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"republish {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run one command; errors become one sentence and an exit code, never a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except RepublishError as problem:
+        code = problem.exit_code
+        say_error(str(problem), type(problem).__name__)
+    except (typer.Abort, KeyboardInterrupt):
+        code = 130
+        say_error("stopped; nothing more was written", "Stopped")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as problem:
+        code = 2
+        if hasattr(problem, "format_message"):  # wrong use, as the parser of the command line says it
+            say_error(f"{problem.format_message()} See republish --help, or --help after a command", "Usage")
+            sys.exit(code)
+        if os.environ.get("REPUBLISH_TRACEBACK"):  # for developers: a traceback may show cells
+            raise
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        say_error(
+            f"an unforeseen {type(problem).__name__} at {os.path.basename(where.filename)}:{where.lineno}; "  # noqa: PTH119
+            "what was published before is intact. Please report it with this line",
+            "Unforeseen",
+        )
+    sys.exit(code if isinstance(code, int) else 0)

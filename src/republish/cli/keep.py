@@ -1,0 +1,37 @@
+"""`backup` and `restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from republish.cli.output import say
+
+
+def backup(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    archive: Annotated[Path, typer.Argument(help="File to write, .tar or .tar.gz.")],
+    without_secret: Annotated[bool, typer.Option("--without-secret", help="Leave the secret out.")] = False,
+) -> None:
+    """Write the whole series, checked first, into one archive."""
+    from republish import ledger
+    from republish.policy import read_policy
+
+    ledger.backup(series, archive, read_policy(series).ledger, without_secret)
+    say(
+        f"{archive} holds the series"
+        + (" without its secret" if without_secret else " and its secret: guard it")
+    )
+
+
+def restore(
+    archive: Annotated[Path, typer.Argument(help="An archive that `backup` wrote.")],
+    series: Annotated[Path, typer.Argument(help="New or empty folder.")],
+) -> None:
+    """Unpack an archive into a new folder and check it."""
+    from republish import ledger
+
+    ledger.restore(archive, series)
+    say(f"{series} restored and checked; next: republish verify {series}")

@@ -1,0 +1,104 @@
+"""`publish`, `amend`, `withdraw` and `forget`: what changes a series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from republish.cli.output import Json, number, say, say_json, steps
+
+Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
+
+
+def publish(
+    series: Folder,
+    view: Annotated[Path, typer.Argument(help="The raw view: one CSV or Parquet file.")],
+    as_of: Annotated[str | None, typer.Option(help="Date of the release, later than the last. [now]")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Publish one view: group, verify, commit. If anything fails the series stays as it was."""
+    from republish.series import STEPS, Series
+
+    opened = Series.open(series)
+    with steps(f"publishing {view.name}", STEPS) as step:
+        done = opened.publish(view, as_of=as_of, dry_run=dry_run, progress=step)
+    if as_json:
+        say_json(done.as_dict())
+        return
+    say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
+    say(
+        f"  {number(done.rows)} rows in {number(done.groups)} groups, {number(done.suppressed)} suppressed, "
+        f"{number(done.counterfeits)} counterfeit; certainty penalty {done.measures.penalty:.4f}"
+    )
+    people = done.arrivals
+    say(
+        f"  {number(people.new)} new, {number(people.returned)} returned, {number(people.left)} left; "
+        f"{number(people.changed_value)} with a changed value, "
+        f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
+    )
+    say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
+    if not opened.policy.publisher.series_promises:
+        say(f"  note: {opened.policy.publisher.name} protects this release alone, not the series")
+    if done.folder:
+        say(f"  files: {done.folder}")
+
+
+def amend(
+    series: Folder,
+    hierarchy: Annotated[list[str], typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")],
+) -> None:
+    """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
+    from republish.cli.arguments import assignments
+    from republish.series import Series
+    from republish.upkeep import amend_hierarchy
+
+    opened = Series.open(series)
+    for column, file in assignments(hierarchy, "--hierarchy").items():
+        added = amend_hierarchy(opened, column, Path(file))
+        say(f"{column}: {number(added)} leaves added")
+
+
+def withdraw(
+    series: Folder,
+    release: Annotated[int, typer.Argument(help="Number of the release.")],
+    reason: Annotated[str, typer.Option(help="Why, for the record; no names.")] = "",
+) -> None:
+    """Mark a release as withdrawn. It is never forgotten: whoever has it, has it."""
+    from republish import upkeep
+    from republish.series import Series
+
+    upkeep.withdraw(Series.open(series), release, reason)
+    say(
+        f"release {release} is marked withdrawn; the series goes on counting with it, since others may have it"
+    )
+
+
+def forget(
+    series: Folder,
+    ids: Annotated[
+        Path, typer.Option(help="CSV or Parquet file with the identifiers of the people to erase.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase people from the memory of the series."""
+    from dataclasses import asdict
+
+    from republish import upkeep
+    from republish.series import Series
+
+    opened = Series.open(series)
+    if not yes:
+        say(upkeep.CONSEQUENCE)
+        typer.confirm("Erase them?", abort=True)
+    done = upkeep.forget(opened, ids)
+    if as_json:
+        say_json(asdict(done))
+        return
+    say(
+        f"{number(done.erased)} of {number(done.asked)} people erased from the memory and from {done.releases} releases"
+    )
+    say(done.consequence)

@@ -1,0 +1,42 @@
+"""The one family of exceptions.
+
+A message says what must hold, what was found and what to do. It names columns, counts and
+parameters, never the value of a cell or the identifier of a person: logs of a privacy tool must
+not leak.
+"""
+
+from __future__ import annotations
+
+
+class RepublishError(Exception):
+    """Whatever this tool refuses to do; `exit_code` is what the command line returns for it."""
+
+    exit_code = 2
+
+
+class SchemaError(RepublishError):
+    """The roles, kinds or hierarchies of the columns are incomplete or contradict each other."""
+
+
+class ViewError(RepublishError):
+    """A raw view cannot be read as the schema says."""
+
+
+class PolicyError(RepublishError):
+    """A parameter of a publisher, a requirement or a series is out of range or may not change."""
+
+
+class CannotPublish(RepublishError):  # noqa: N818 - reads as the sentence it is
+    """No release of this view keeps what the policy promises."""
+
+    exit_code = 1
+
+
+class BrokenPromise(RepublishError):  # noqa: N818
+    """A release does not keep what the policy promises; nothing was committed."""
+
+    exit_code = 1
+
+
+class LedgerError(RepublishError):
+    """The series on disk is missing, damaged, locked or was changed by another publisher."""

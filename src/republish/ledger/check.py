@@ -1,0 +1,109 @@
+"""The inspection of a series on disk: everything that is not as the ledger recorded it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from republish.errors import LedgerError
+from republish.ledger.catalogue import Catalogue
+from republish.ledger.chain import WITH_RELEASE, Entry, Record, entry_of, faults_in
+from republish.ledger.files import Layout, measure, split_name
+from republish.ledger.settle import named_files, resolve
+
+Progress = Callable[[int, int], None]
+_ATTEMPTS = 3
+
+
+def check_series(layout: Layout, catalogue: Catalogue, progress: Progress | None = None) -> list[str]:
+    """A sentence for everything wrong; empty if the series is intact."""
+    found: list[str] = []
+    for _ in range(_ATTEMPTS):
+        # Before the catalogue: a folder that is there now has its entry there already.
+        released = layout.released()
+        try:
+            records, head = catalogue.records()
+            found = [*faults_in(records, head), *_faults_on_disk(layout, records, released, progress)]
+            if not found or catalogue.records()[1] == head:
+                return found
+        except LedgerError as error:
+            return [str(error)]
+    return found  # publishers kept committing meanwhile; this is the newest of what was seen
+
+
+def _faults_on_disk(
+    layout: Layout, records: Sequence[Record], released: set[str], progress: Progress | None
+) -> Iterator[str]:
+    entries: list[Entry] = []
+    for record in records:
+        try:
+            entries.append(entry_of(record))
+        except LedgerError as error:
+            yield str(error)
+    live, _ = named_files(entries)
+    for done, (name, recorded) in enumerate(live.items(), start=1):
+        yield from _file_faults(layout, entries, name, recorded)
+        if progress is not None:
+            progress(done, len(live))
+    # What a release supersedes is only in the way; what `forget` erases must really be gone.
+    for name in sorted(named_files(entry for entry in entries if entry.kind not in WITH_RELEASE)[1]):
+        yield from _erasure_faults(layout, name)
+    known = {
+        entry.release for entry in entries if entry.kind in WITH_RELEASE and isinstance(entry.release, int)
+    }
+    for name in sorted(released - {layout.release(number).name for number in known}):
+        yield f"releases/{name} is not part of the series: no entry of the ledger names it"
+    for number in sorted(known):
+        yield from _extra_files(layout, entries, number, set(live))
+    for path in layout.open_to_others():
+        mode = path.stat().st_mode & 0o777
+        yield f"{path.name} must be closed to all but its owner, but has mode {mode:04o}; run chmod go= on it"
+
+
+def _file_faults(
+    layout: Layout, entries: Sequence[Entry], name: str, recorded: dict[str, object]
+) -> Iterator[str]:
+    try:
+        path = _locate(layout, entries, name)
+        if not path.exists():
+            path = _locate(layout, entries, name)  # its release may have been moved to its place just now
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            yield f"{name} is not a plain file"
+            return
+        size = path.stat().st_size
+        if size != recorded["bytes"]:
+            yield f"{name} was altered: it has {size} bytes instead of {recorded['bytes']}"
+        elif measure(path) != recorded:
+            yield f"{name} was altered: its digest does not match the ledger"
+    except FileNotFoundError:
+        yield f"{name} is missing"
+    except OSError as error:
+        yield f"{name} cannot be read: {error.strerror}"
+    except LedgerError as error:
+        yield f"{name}: {error}"
+
+
+def _locate(layout: Layout, entries: Sequence[Entry], name: str) -> Path:
+    release, inner = split_name(name)
+    return layout.root / inner if release is None else resolve(layout, entries, release) / inner
+
+
+def _erasure_faults(layout: Layout, name: str) -> Iterator[str]:
+    try:
+        if split_name(name)[0] is not None:
+            yield f"{name} cannot have been erased: it belongs to a release"
+        elif (layout.root / name).exists():
+            yield f"{name} must be erased, but is still there; the next command that writes removes it"
+    except LedgerError as error:
+        yield str(error)
+
+
+def _extra_files(layout: Layout, entries: Sequence[Entry], number: int, names: set[str]) -> Iterator[str]:
+    try:
+        folder = resolve(layout, entries, number)
+    except LedgerError:
+        return  # each of its files was reported as missing
+    for path in sorted(folder.rglob("*")):
+        name = f"releases/{number:04d}/{path.relative_to(folder).as_posix()}"
+        if name not in names and (path.is_symlink() or not path.is_dir()):
+            yield f"{name} is not part of release {number}"

@@ -1,0 +1,119 @@
+"""A release on its way into the ledger: written beside the series, seen by nobody until it is committed."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from republish import faults
+from republish.errors import LedgerError
+from republish.ledger.files import (
+    PRIVATE_KINDS,
+    Layout,
+    is_refusal,
+    measure,
+    refusal,
+    remove,
+    sync_file,
+    sync_folder,
+    sync_tree,
+)
+from republish.ledger.files import regular_files as _files
+from republish.ledger.files import writing as _writing
+
+
+class Draft:
+    """The files of one entry that does not exist yet.
+
+    As a context manager it discards itself unless it was committed before the block ended.
+    """
+
+    def __init__(self, layout: Layout, release: int | None) -> None:
+        self.release = release
+        self.token = secrets.token_hex(8)
+        self.folder = layout.staged(self.token)
+        self._layout = layout
+        self._private: list[Path] = []
+        self._kept = False
+        with _writing("the release could not be staged"):
+            self.folder.mkdir()
+        faults.reach("staged")
+
+    def private_file(self, kind: str, suffix: str = ".parquet", release: int | None = None) -> Path:
+        """A path of its own under `private/` and the kind, to be written by the caller.
+
+        `release` is the number in the file's name, where it is not the draft's own.
+        """
+        if kind not in PRIVATE_KINDS:
+            raise ValueError(
+                f"a private file is of one of the kinds {', '.join(PRIVATE_KINDS)}, not {kind!r}"
+            )
+        number = release or self.release or 0
+        folder = self._layout.private / kind
+        path = folder / f"{number:04d}-{self.token}{suffix}"
+        copies = 1
+        while path in self._private:
+            copies += 1
+            path = folder / f"{number:04d}-{self.token}-{copies}{suffix}"
+        self._private.append(path)
+        return path
+
+    def name(self, path: Path) -> str:
+        """The name under which the ledger will know a file of this draft."""
+        if path.is_relative_to(self.folder):
+            return f"releases/{self.release or 0:04d}/{path.relative_to(self.folder).as_posix()}"
+        return path.relative_to(self._layout.root).as_posix()
+
+    def seal(self) -> dict[str, dict[str, Any]]:
+        """Digest and size of every file by its name, all of them safely on disk."""
+        with _writing("the files of the release could not be written"):
+            sync_tree(self.folder)
+            sync_folder(self.folder.parent)
+            faults.reach("release-synced")
+            for path in self._private:
+                if not path.is_file() or path.is_symlink():
+                    raise LedgerError(f"{path} was announced as part of the release, but not written")
+                path.chmod(0o600)
+                sync_file(path)
+            for folder in self._layout.private_folders:
+                sync_folder(folder)
+            faults.reach("private-synced")
+            return {self.name(path): measure(path) for path in self._paths()}
+
+    def require_files(self, files: dict[str, dict[str, Any]]) -> None:
+        """An error unless every sealed file is still there with its size."""
+        for path in self._paths():
+            if not path.is_file() or path.stat().st_size != files.get(self.name(path), {}).get("bytes"):
+                raise LedgerError(
+                    "another process changed or removed files of this release before it was committed; "
+                    "nothing was committed; the series is as it was. Repeat the command"
+                )
+
+    def keep(self, decided: bool = True) -> None:
+        """From here on the catalogue decides whether these files belong to the series."""
+        self._kept = decided
+
+    def discard(self) -> None:
+        """Remove every file of a draft that will not be committed; a committed one stays."""
+        if not self._kept:
+            for path in (*self._private, self.folder):
+                remove(path)
+
+    def _paths(self) -> list[Path]:
+        return [*(_files(self.folder) if self.folder.is_dir() else ()), *self._private]
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.discard()
+        except OSError:
+            if error is None:  # what is left is an orphan, which the next writer removes
+                raise
+        if isinstance(error, OSError) and is_refusal(error) and not self._kept:
+            raise refusal("the files of the release could not be written", error) from error

@@ -1,0 +1,189 @@
+"""Files of a series: their names, their digests, and writes that survive a power cut."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from republish.errors import LedgerError
+
+CHUNK = 1 << 20
+AS_IT_WAS = "nothing was committed; the series is as it was"
+
+_RELEASE_FILE = re.compile(r"releases/([0-9]{4,})/((?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*)")
+PRIVATE_KINDS = ("memory", "membership", "scales", "hierarchies")
+_PRIVATE_FILE = re.compile(
+    rf"private/(?:{'|'.join(PRIVATE_KINDS)})/[0-9]{{4,}}-[0-9a-f]{{16}}[-.\w]*", re.ASCII
+)
+_TOKEN = re.compile(r"[0-9a-f]{16}")
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class Layout:
+    """Where the parts of a series lie under its folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.catalogue = root / "ledger.db"
+        self.releases = root / "releases"
+        self.private = root / "private"
+        self.private_folders = tuple(self.private / kind for kind in PRIVATE_KINDS)
+        self.staging = self.private / "staging"
+        self.lock = self.private / "lock"
+        self.secret = self.private / "secret.key"
+
+    def make(self) -> None:
+        """Make the folders that are not there; what is private is closed to everyone but its owner."""
+        if not self.root.is_dir():
+            self.root.mkdir(parents=True)
+            sync_folder(self.root.parent)
+        self.releases.mkdir(exist_ok=True)
+        for folder in (self.private, *self.private_folders, self.staging):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
+        for file in (self.catalogue, self.secret):
+            if file.exists():
+                file.chmod(0o600)
+        sync_folder(self.private)
+        sync_folder(self.root)
+
+    def release(self, number: int) -> Path:
+        """Where a release lies once it is committed and moved."""
+        return self.releases / f"{number:04d}"
+
+    def staged(self, token: str) -> Path:
+        """Where a release lies before it is moved."""
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise LedgerError("an entry of the ledger names a staging folder that cannot be one")
+        return self.staging / token
+
+    def released(self) -> set[str]:
+        """The names of whatever lies under `releases/`."""
+        return {path.name for path in self.releases.iterdir()} if self.releases.is_dir() else set()
+
+    def open_to_others(self) -> list[Path]:
+        """What must be closed to everyone but its owner, and is not."""
+        closed = (self.private, self.catalogue, self.secret)
+        return [path for path in closed if path.exists() and path.stat().st_mode & 0o077]
+
+
+def split_name(name: str) -> tuple[int | None, str]:
+    """(release, path inside its folder) of a release's file, (None, name) of a private one; else an error.
+
+    Names come from the catalogue, which may have been restored from anywhere: a name that leads out of the
+    series must never be read or erased.
+    """
+    if match := _RELEASE_FILE.fullmatch(name):
+        return int(match[1]), match[2]
+    if _PRIVATE_FILE.fullmatch(name):
+        return None, name
+    raise LedgerError("an entry of the ledger names a file that lies outside the releases and the memory")
+
+
+def measure(path: Path) -> dict[str, Any]:
+    """Digest (BLAKE2b-256) and size of a file, read in chunks."""
+    digest, size = hashlib.blake2b(digest_size=32), 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return {"digest": digest.hexdigest(), "bytes": size}
+
+
+def regular_files(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, sorted by name; anything but files and folders is an error."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise LedgerError(
+                f"{path} must be a plain file: links and devices cannot be part of a series; replace it"
+            )
+        if path.is_file():
+            yield path
+
+
+def write(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file and see it safely on disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_file(path: Path) -> None:
+    """See a file that is already written safely on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """See the names in a folder safely on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (
+            errno.EINVAL,
+            errno.ENOTSUP,
+        ):  # some network file systems sync names by themselves
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """See a folder, and everything below it, safely on disk."""
+    for path in regular_files(folder):
+        sync_file(path)
+    for path in sorted(folder.rglob("*")):
+        if path.is_dir():
+            sync_folder(path)
+    sync_folder(folder)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder; nothing if it is not there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def refusal(doing: str, error: OSError, outcome: str = AS_IT_WAS) -> LedgerError:
+    """What to raise when the operating system refuses: what failed, how the series is now, what to do."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in _NO_SPACE:
+        remedy = "free space on the disk that holds the series and repeat the command"
+    elif error.errno in _NOT_ALLOWED:
+        remedy = "let this user write there and repeat the command"
+    else:
+        remedy = "see to the cause and repeat the command"
+    return LedgerError(
+        f"{doing}: {error.strerror or type(error).__name__}{where}; {outcome}. Remedy: {remedy}"
+    )
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the operating system refused a write (no space, not allowed, broken medium)."""
+    return isinstance(error, OSError) and error.errno in (*_NO_SPACE, *_NOT_ALLOWED, errno.EIO)
+
+
+@contextmanager
+def writing(doing: str, outcome: str = AS_IT_WAS) -> Iterator[None]:
+    """Turn what the operating system refuses into a LedgerError that says where that leaves the series."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(doing, error, outcome) from error

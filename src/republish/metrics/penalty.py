@@ -1,0 +1,33 @@
+"""Certainty penalty: how much of its domain a published cell leaves open (Xu et al. 2006)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from republish.errors import PolicyError
+from republish.metrics.boxes import real_rows
+from republish.release import Release
+from republish.types import FloatArray
+
+
+def global_certainty_penalty(release: Release, suppressed: int = 0) -> float:
+    """The mean penalty over the rows of the raw view and over quasi-identifiers: 0 is exact, 1 says nothing.
+
+    A suppressed row counts 1, so that leaving rows out never looks like winning; counterfeits are left out
+    of the mean. A view without rows has lost nothing: 0.
+    """
+    return _mean(release, release.penalties(), suppressed)
+
+
+def column_penalties(release: Release, suppressed: int = 0) -> dict[str, float]:
+    """The mean penalty over the rows of the raw view, quasi-identifier by quasi-identifier."""
+    return {cells.axis.column.name: _mean(release, cells.penalty(), suppressed) for cells in release.cells}
+
+
+def _mean(release: Release, by_group: FloatArray, suppressed: int) -> float:
+    if suppressed < 0:
+        raise PolicyError(f"the number of suppressed rows must be 0 or more, found {suppressed}")
+    people = real_rows(release)
+    held = people > 0  # a group of counterfeits alone has no cell of its own
+    rows = int(people.sum()) + suppressed
+    return (float(np.dot(people[held], by_group[held])) + suppressed) / rows if rows else 0.0

@@ -1,0 +1,321 @@
+"""One validated raw view as arrays: a coordinate a quasi-identifier, a code a sensitive value.
+
+Coordinates: a number is itself, a date its day number, an ordered value its position, a category
+the position of its leaf. A missing value is -inf, so that it stands apart below all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from republish.errors import SchemaError, ViewError
+from republish.hierarchies import Hierarchy, Tree, compile_tree
+from republish.kinds import as_text, parse, require_single_values
+from republish.requirements import Whole
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.secret import Secret
+from republish.tables import read_table
+from republish.types import FloatArray, IntArray, WordArray
+
+MISSING = -np.inf
+INTERVAL, FLAT, TREE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How the coordinates of one quasi-identifier are read.
+
+    `low` and `high` bound the domain, `width` is what a group's extent is divided by. `labels` are the
+    texts of the positions (ordered and category), `hierarchy` the leaf ranges where there is one.
+    """
+
+    column: Column
+    low: float
+    high: float
+    labels: tuple[str, ...] = ()
+    hierarchy: Tree | None = None
+    whole_numbers: bool = False
+
+    @property
+    def kind_code(self) -> int:
+        """0 interval, 1 flat category, 2 hierarchy: what a publisher's kernel needs to know."""
+        if self.hierarchy is not None:
+            return TREE
+        return FLAT if self.column.kind == "category" else INTERVAL
+
+    @property
+    def width(self) -> float:
+        """Domain width of an interval, number of leaves of a category."""
+        if self.kind_code == INTERVAL:
+            return self.high - self.low
+        return float(len(self.labels))
+
+
+@dataclass(frozen=True)
+class Microdata:
+    """A raw view: identifiers as text, `points[q, row]`, sensitive `codes`, and the columns left as they are.
+
+    `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
+    its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
+    are sorted, and no identifier is left.
+    """
+
+    schema: Schema
+    identifiers: pl.Series | None
+    points: FloatArray
+    axes: tuple[Axis, ...]
+    codes: IntArray
+    values: pl.Series
+    insensitive: pl.DataFrame
+    people: WordArray | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.points.shape[1])
+
+    @property
+    def widths(self) -> FloatArray:
+        """The width of every axis."""
+        return np.array([axis.width for axis in self.axes], dtype=np.float64)
+
+    @cached_property
+    def whole(self) -> Whole:
+        """What the whole view says of its sensitive values."""
+        return whole_of(self.schema.sensitive, self.codes, self.values)
+
+    def pseudonymous(self, secret: Secret) -> Microdata:
+        """The view with pseudonyms for identifiers, its rows in their order: none is left of the source's."""
+        if self.identifiers is None:
+            raise SchemaError(
+                "a series needs an identifier column to recognise people again; label one in the schema"
+            )
+        people = secret.pseudonyms(self.identifiers)
+        first = people[:, 0]
+        order = np.argsort(first)
+        if (first[order[1:]] == first[order[:-1]]).any():  # half of a digest is hardly ever shared
+            order = np.lexsort((people[:, 1], first))
+        return replace(
+            self,
+            identifiers=None,
+            points=np.ascontiguousarray(self.points[:, order]),
+            codes=self.codes[order],
+            insensitive=self.insensitive[order] if self.insensitive.width else self.insensitive,
+            people=people[order],
+        )
+
+    def row_digests(self, secret: Secret) -> WordArray:
+        """One keyed word a row: it changes when a quasi-identifier changes, and says nothing else."""
+        words = np.empty((self.rows, len(self.axes)), dtype=np.uint64)
+        for q, axis in enumerate(self.axes):
+            if axis.labels:
+                table = np.append(secret.text_words(axis.labels), np.uint64(0))
+                words[:, q] = table[
+                    np.where(np.isneginf(self.points[q]), -1, self.points[q]).astype(np.int64)
+                ]
+            else:
+                words[:, q] = self.points[q].view(np.uint64)
+        return secret.digests(words)
+
+
+def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None) -> Microdata:
+    """The view as arrays, every cell checked against the schema.
+
+    `known_values` is the sensitive domain of earlier releases: its codes stay, new values follow.
+    """
+    declared = (*schema.quasi_identifiers, schema.sensitive)
+    table = read_table(source, schema.missing, [c.name for c in declared if isinstance(c, Number)])
+    schema.require_labels(table.columns)
+    require_single_values(table)
+    identifiers = _identifiers(table[schema.identifier]) if schema.identifier else None
+    points = np.empty((len(schema.quasi_identifiers), table.height), dtype=np.float64)
+    axes = []
+    for row, column in enumerate(schema.quasi_identifiers):
+        axes.append(_locate(table[column.name], column, points[row]))
+        table = table.drop(column.name)
+    codes, values = sensitive_codes(table, schema.sensitive, known_values)
+    return Microdata(
+        schema, identifiers, points, tuple(axes), codes, values, table.select(schema.insensitive)
+    )
+
+
+def whole_of(column: Column | None, codes: IntArray, values: pl.Series) -> Whole:
+    """The shares of the sensitive values, with the order and hierarchy that their distances need."""
+    order = nodes = None
+    if isinstance(column, Ordered):
+        position = {value: rank for rank, value in enumerate(column.order)}
+        ranks = [position.get(value, -1) for value in values.to_list()]
+        order = np.argsort(np.array(ranks), kind="stable").astype(np.int64)
+    elif isinstance(column, Number | Date):
+        order = values.arg_sort(nulls_last=False).to_numpy().astype(np.int64)
+    if column is not None and column.hierarchy is not None:
+        nodes = _nodes(column, values)
+    return Whole.of(codes, len(values), order, nodes)
+
+
+def _nodes(column: Column, values: pl.Series) -> NDArray[np.int32]:
+    """Node numbers of every sensitive value at every level; the missing value hangs from the root."""
+    assert column.hierarchy is not None
+    texts = as_text(values)
+    hierarchy = _hierarchy_for(column, texts)
+    paths = {path[0]: path for path in hierarchy.paths}
+    levels = hierarchy.height + 1
+    numbers: list[dict[str, int]] = [{} for _ in range(levels)]
+    nodes = np.empty((len(values), levels), dtype=np.int32)
+    for code, text in enumerate(texts.to_list()):
+        path = ("",) * (levels - 1) + ("*",) if text is None else paths[text]
+        for level, label in enumerate(path):
+            nodes[code, level] = numbers[level].setdefault(label, len(numbers[level]))
+    return nodes
+
+
+def _identifiers(column: pl.Series) -> pl.Series:
+    """Identifiers as text, one row a person."""
+    if column.null_count():
+        raise ViewError(
+            f"column {column.name}: every row needs an identifier; {column.null_count()} of {len(column)} rows have "
+            "none. Give them one, or remove the rows"
+        )
+    if len(column) and not (column.dtype == pl.String or column.dtype.is_integer()):
+        raise ViewError(
+            f"column {column.name}: identifiers must be text or whole numbers; found {column.dtype}. "
+            "Write them as text, since decimals and dates have several spellings"
+        )
+    texts = column.cast(pl.String) if len(column) else column.clear().cast(pl.String)
+    if texts.str.len_bytes().sum() > texts.str.len_chars().sum():  # ASCII is in normal form as it is
+        texts = texts.str.normalize("NFC")
+    if texts.hash().n_unique() < len(texts):  # equal hashes are cheap to rule out, equal texts are not
+        repeated = len(texts) - texts.n_unique()
+        if repeated:
+            raise ViewError(
+                f"column {column.name}: at most one row a person a view; {repeated} rows repeat an identifier. "
+                "Keep one row a person, for example the latest"
+            )
+    return texts
+
+
+def read_identifiers(source: Any, name: str) -> pl.Series:
+    """The identifiers in a table's column of that name, or in its only column."""
+    table = read_table(source)
+    column = name if name in table.columns else table.columns[0]
+    if column != name and table.width > 1:
+        raise ViewError(f"a list of people must have a column {name}, or one column only")
+    return _identifiers(table[column])
+
+
+def _locate(column: pl.Series, declared: Column, out: FloatArray) -> Axis:
+    """Write the coordinates of one quasi-identifier into `out`; return how to read them."""
+    typed = parse(column, declared)
+    if declared.hierarchy is not None:
+        texts = as_text(typed)
+        tree = compile_tree(_hierarchy_for(declared, texts))
+        labels = tuple(path[0] for path in tree.labels)
+        _positions(texts, labels, declared, out)
+        return Axis(declared, 0.0, float(max(len(labels) - 1, 0)), labels, tree)
+    if isinstance(declared, Ordered | Category):
+        labels = declared.closed or tuple(typed.drop_nulls().unique().sort().to_list())
+        _positions(typed, labels, declared, out)
+        return Axis(declared, 0.0, float(max(len(labels) - 1, 0)), labels)
+    numbers = typed.to_physical().cast(pl.Float64) if isinstance(declared, Date) else typed
+    out[:] = numbers.fill_null(MISSING).to_numpy()
+    low, high = _bounds(numbers, declared)
+    whole = isinstance(declared, Date) or bool((numbers == numbers.floor()).all())
+    return Axis(declared, low, high, whole_numbers=whole)
+
+
+def _bounds(numbers: pl.Series, declared: Column) -> tuple[float, float]:
+    """The domain that the schema gives, else the lowest and highest value found."""
+    domain = declared.domain if isinstance(declared, Number) else None
+    if domain is None:
+        low, high = numbers.min(), numbers.max()
+        return (0.0, 0.0) if low is None else (float(low), float(high))  # type: ignore[arg-type]
+    outside = int((~numbers.is_between(*domain)).sum())
+    if outside:
+        raise ViewError(
+            f"column {declared.name}: {outside} values lie outside the domain of the schema; correct them, or start "
+            "a series whose schema has a wider domain or none"
+        )
+    return domain
+
+
+def _hierarchy_for(column: Column, texts: pl.Series) -> Hierarchy:
+    """The column's table, or what its rule builds; for the values of the schema where it lists them."""
+    assert column.hierarchy is not None
+    if not isinstance(column.hierarchy, Hierarchy):
+        return column.hierarchy.build(column.closed or texts.drop_nulls().unique().sort().to_list())
+    return column.hierarchy if column.closed is None else column.hierarchy.restricted(column.closed)
+
+
+def _positions(texts: pl.Series, labels: tuple[str, ...], declared: Column, out: FloatArray) -> None:
+    positions = _look_up(texts, labels)
+    unknown = int(np.count_nonzero(positions < 0)) - texts.null_count()
+    if unknown:
+        distinct = texts.filter(pl.Series(positions < 0) & texts.is_not_null()).n_unique()
+        if declared.closed is None:
+            where, remedy = "hierarchy", _amend(declared)
+        else:
+            where, remedy = "list in the schema", "correct them; the list is part of the policy"
+        raise ViewError(
+            f"column {declared.name}: {unknown} rows hold {distinct} values that its {where} does not know; {remedy}"
+        )
+    np.copyto(out, positions)
+    out[positions < 0] = MISSING
+
+
+def _look_up(texts: pl.Series, labels: tuple[str, ...]) -> IntArray:
+    """Position of every text among the labels, -1 where it is null or unknown."""
+    if not labels:
+        return np.full(len(texts), -1, dtype=np.int32)
+    known = pl.Series(labels, dtype=pl.String)
+    found = texts.replace_strict(known, pl.arange(len(labels), eager=True), default=-1, return_dtype=pl.Int32)
+    return found.to_numpy()
+
+
+def sensitive_codes(
+    table: pl.DataFrame, declared: Column | None, known: pl.Series | None = None
+) -> tuple[IntArray, pl.Series]:
+    """Codes of the sensitive column and the domain they point into; without one, a single code for all."""
+    if declared is None:
+        return np.zeros(table.height, dtype=np.int32), pl.Series("", [None], dtype=pl.String)
+    require_single_values(table.select(declared.name))
+    column = parse(table[declared.name], declared)
+    if isinstance(declared, Number):
+        _bounds(column, declared)
+    domain = _domain(column, declared, known)
+    positions = domain.to_frame("value").with_row_index("code")
+    codes = column.to_frame("value").join(
+        positions, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return codes["code"].cast(pl.Int32).to_numpy(), domain
+
+
+def _domain(column: pl.Series, declared: Column, known: pl.Series | None) -> pl.Series:
+    """The known values, else those the schema lists, in their order; then the new ones, sorted."""
+    found = column.unique().sort(nulls_last=False).rename("")
+    base = (
+        pl.Series("", declared.closed or (), dtype=found.dtype) if known is None else known.cast(found.dtype)
+    )
+    fresh = found.filter(~found.is_in(base.implode(), nulls_equal=True))
+    values = fresh.drop_nulls()
+    if len(values) and declared.closed is not None:
+        raise ViewError(
+            f"column {declared.name}: {len(values)} values are not among those that the schema lists; correct them, "
+            "or start a series whose schema lists them"
+        )
+    if isinstance(declared.hierarchy, Hierarchy):
+        unknown = len(set(as_text(values).to_list()) - set(declared.hierarchy.leaves))
+        if unknown:
+            raise ViewError(
+                f"column {declared.name}: {unknown} values are not in its hierarchy; {_amend(declared)}"
+            )
+    return pl.concat([base, fresh])
+
+
+def _amend(declared: Column) -> str:
+    return f"add their lines with `republish amend SERIES --hierarchy {declared.name}=FILE`, or to the file"

@@ -1,0 +1,137 @@
+"""What a series promises and how: `series.toml`, frozen with the first release."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from republish.errors import PolicyError
+from republish.hierarchies import Hierarchy
+from republish.publishers import Publisher, make_publisher, parameters_of
+from republish.requirements import Requirement, parse_requirements, requirements_text
+from republish.schema import Schema, schema_from_mapping, schema_to_mapping
+
+FILE = "series.toml"
+_HIERARCHIES = "hierarchies"
+_MAY_CHANGE = ("one_table",)
+_SECTIONS = {"schema", "publisher", "require", "seed", "one_table", "ledger", "knowledge", "gate"}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The schema, the publisher with all requirements on a group, and the seed of a series."""
+
+    schema: Schema
+    publisher: Publisher
+    seed: int
+    one_table: bool = False
+    ledger: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse promises about sensitive values where no column holds any."""
+        needing = [r.text for r in self.requirements if r.needs_sensitive]
+        if needing and self.schema.sensitive is None:
+            raise PolicyError(f"{', '.join(needing)} needs a sensitive column; label one in the schema")
+        if self.schema.identifier is None:
+            raise PolicyError(
+                "a series needs an identifier column to recognise people again; label one in the schema"
+            )
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group of every release satisfies."""
+        return self.publisher.requirements
+
+    @property
+    def promises(self) -> dict[str, Any]:
+        """The promises as the ledger records them."""
+        return {
+            "one_table": requirements_text(self.requirements),
+            "series": list(self.publisher.series_promises),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """What `series.toml` says."""
+        tables = {column: f"{_HIERARCHIES}/{column}.csv" for column in table_hierarchies(self.schema)}
+        document: dict[str, Any] = {"seed": self.seed, "one_table": self.one_table}
+        if self.ledger:
+            document["ledger"] = self.ledger
+        document["publisher"] = {"name": self.publisher.name, **parameters_of(self.publisher)}
+        extra = self.requirements[1:]
+        if extra:
+            document["require"] = dict(part.split("=", 1) for part in requirements_text(extra).split(","))
+        document["schema"] = schema_to_mapping(self.schema, tables)
+        return document
+
+    def digest(self) -> str:
+        """A digest of all that may not change after the first release; amendments of hierarchies aside."""
+        document = {key: value for key, value in self.document().items() if key not in _MAY_CHANGE}
+        text = json.dumps(document, sort_keys=True, ensure_ascii=False)
+        return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+    def write(self, folder: Path) -> None:
+        """Write `series.toml` and the hierarchies it names."""
+        tables = table_hierarchies(self.schema)
+        if tables:
+            (folder / _HIERARCHIES).mkdir(exist_ok=True)
+        for column, hierarchy in tables.items():
+            hierarchy.write(folder / _HIERARCHIES / f"{column}.csv")
+        (folder / FILE).write_text(tomli_w.dumps(self.document()), encoding="utf-8")
+
+
+def table_hierarchies(schema: Schema) -> dict[str, Hierarchy]:
+    """The hierarchies of a schema that are tables, by column."""
+    columns = (*schema.quasi_identifiers, *((schema.sensitive,) if schema.sensitive else ()))
+    return {column.name: column.hierarchy for column in columns if isinstance(column.hierarchy, Hierarchy)}
+
+
+def hierarchies_digest(schema: Schema) -> dict[str, str]:
+    """A digest of every table hierarchy."""
+    return {
+        name: hashlib.blake2b(json.dumps(hierarchy.paths).encode(), digest_size=16).hexdigest()
+        for name, hierarchy in table_hierarchies(schema).items()
+    }
+
+
+def read_policy(folder: Path) -> Policy:
+    """The policy of a series folder."""
+    try:
+        document = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PolicyError(
+            f"{folder} is not a series: it has no {FILE}; `republish init {folder} ...` makes one"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise PolicyError(f"{folder / FILE} is not valid TOML; correct it") from None
+    return policy_from_mapping(document, folder)
+
+
+def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
+    """The policy that a `series.toml` describes."""
+    unknown = sorted(set(document) - _SECTIONS)
+    if unknown:
+        raise PolicyError(
+            f"{FILE} has no setting {', '.join(unknown)}; it may have {', '.join(sorted(_SECTIONS))}"
+        )
+    publisher = dict(document.get("publisher", {}))
+    name = publisher.pop("name", None)
+    if not isinstance(name, str):
+        raise PolicyError(f'{FILE} needs a publisher: [publisher] with name = "mondrian"')
+    seed, one_table = document.get("seed", 0), document.get("one_table", False)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(one_table, bool):
+        raise PolicyError(f"{FILE}: seed must be a whole number, one_table true or false")
+    require = parse_requirements(document.get("require", {}))
+    return Policy(
+        schema_from_mapping(document.get("schema", {}), folder),
+        make_publisher(name, publisher, require),
+        seed,
+        one_table,
+        document.get("ledger"),
+    )

@@ -1,0 +1,88 @@
+"""One system a file, each under its name in the literature.
+
+A publisher is a small frozen dataclass with two pure methods: `publish(view, memory, rng)` returns a
+`Grouping`, `remember(view, grouping, memory)` what to keep for the next release. `requirements` is what
+every group of every release satisfies, `series_promises` what holds over all releases together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from republish.errors import PolicyError
+from republish.grouping import Grouping
+from republish.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers.mondrian import Mondrian
+from republish.requirements import KAnonymity, Requirement
+
+__all__ = ["PUBLISHERS", "Mondrian", "Publisher", "make_publisher", "parameters_of"]
+
+
+class Publisher(Protocol):
+    """What every publisher offers."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    summary: ClassVar[str]
+    series_promises: ClassVar[tuple[str, ...]]
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        ...
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """The groups of one view."""
+        ...
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """The memory after that release."""
+        ...
+
+
+PUBLISHERS: dict[str, type[Any]] = {publisher.name: publisher for publisher in (Mondrian,)}
+
+
+def make_publisher(
+    name: str, parameters: Mapping[str, Any], require: tuple[Requirement, ...] = ()
+) -> Publisher:
+    """The publisher of that name; parameters may be texts, as the command line gives them."""
+    if name not in PUBLISHERS:
+        raise PolicyError(f"there is no publisher called {name}; there are {', '.join(sorted(PUBLISHERS))}")
+    kind = PUBLISHERS[name]
+    fields = {field.name: field for field in dataclasses.fields(kind) if field.name != "require"}
+    unknown = sorted(set(parameters) - set(fields))
+    if unknown:
+        raise PolicyError(f"{name} has no parameter {', '.join(unknown)}; it has {', '.join(fields)}")
+    given = {key: _convert(name, fields[key], value) for key, value in parameters.items()}
+    if "k" in fields and "k" not in given:
+        # k is both a parameter and a requirement: `--require k=3` alone sets it, in place of the default.
+        sizes = [requirement.k for requirement in require if isinstance(requirement, KAnonymity)]
+        given.update([("k", size) for size in sizes])
+        require = tuple(requirement for requirement in require if not isinstance(requirement, KAnonymity))
+    made: Publisher = kind(**given, require=require)
+    return made
+
+
+def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
+    if not isinstance(value, str) or field.type == "str":
+        return value
+    if field.type == "bool":
+        if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        raise PolicyError(f"{name}: {field.name} must be true or false")
+    try:
+        return int(value) if field.type == "int" else float(value)
+    except ValueError:
+        raise PolicyError(f"{name}: {field.name} must be a number") from None
+
+
+def parameters_of(publisher: Publisher) -> dict[str, Any]:
+    """The parameters that `make_publisher` would need, requirements aside."""
+    fields = dataclasses.fields(publisher)  # type: ignore[arg-type]  # every publisher is a dataclass
+    return {field.name: getattr(publisher, field.name) for field in fields if field.name != "require"}

@@ -1,0 +1,125 @@
+"""Mondrian: groups by repeated cuts at the median (LeFevre, DeWitt and Ramakrishnan, ICDE 2006).
+
+A group is cut in the quasi-identifier that would be published most coarsely, at its median, as long as both
+sides satisfy every requirement; where that fails the next quasi-identifier is tried. The extent of a group
+in a quasi-identifier is its share of the domain: of the width for numbers, dates and ordered values, of the
+leaves for categories (those below the lowest common ancestor where there is a hierarchy).
+
+- Missing values are first cut from the rest; where that is not allowed they stand below all values. A group
+  that holds missing and other values counts as the whole domain, for it is published as `*`.
+- A hierarchy is cut between children of the lowest common ancestor, beside the child with the median.
+- Strict: equal values stay together, so that the groups are disjoint boxes (up to the whole range of a
+  missing value). A cut goes just above or just below the median, the more balanced one first.
+- Relaxed: rows equal to the median may go to both sides, the first rows of the view to the lower one, so
+  that the halves are balanced. Such a cut is tried first for numbers, dates, ordered values and flat
+  categories, and the strict ones where it is not allowed. In a hierarchy the strict cuts come first and
+  halves, in the order of the leaves, are the last resort; missing values are cut off first there too. Rows
+  that agree in every quasi-identifier are halved as well. With nothing but k to satisfy, every group then
+  holds k to 2k-1 rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import numpy as np
+
+from republish.errors import CannotPublish, PolicyError
+from republish.grouping import Grouping
+from republish.publishers._mondrian_kernel import Space, partition
+from republish.requirements import KAnonymity, Requirement, Whole, compile_rules, satisfied
+
+if TYPE_CHECKING:
+    from republish.microdata import Microdata
+    from republish.types import IntArray
+
+_Memory = TypeVar("_Memory")
+
+
+@dataclass(frozen=True)
+class Mondrian:
+    """Groups of at least `k` rows that satisfy `require`, small in every quasi-identifier."""
+
+    k: int = 5
+    require: tuple[Requirement, ...] = ()
+    strict: bool = True
+
+    name: ClassVar[str] = "mondrian"
+    paper: ClassVar[str] = (
+        "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
+    )
+    summary: ClassVar[str] = "Cuts the table at medians, again and again, into groups of similar rows."
+    series_promises: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "k", KAnonymity(self.k).k)
+        object.__setattr__(self, "require", tuple(self.require))
+        strangers = sum(not isinstance(requirement, Requirement) for requirement in self.require)
+        if strangers:
+            raise PolicyError(
+                f"require must list requirements such as LDiversity(3), found {strangers} of another type; "
+                "parse_requirements reads them from text"
+            )
+        if not isinstance(self.strict, bool):
+            raise PolicyError(f"strict must be true or false, found a {type(self.strict).__name__}")
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return (KAnonymity(self.k), *self.require)
+
+    def publish(self, view: Microdata, memory: object, rng: np.random.Generator) -> Grouping:
+        """Return a partition of all rows; memory and chance play no part in it.
+
+        Raises:
+            CannotPublish: the whole view taken as one group does not satisfy the requirements.
+        """
+        return Grouping(group=divide(prepare(view), view.codes, view.whole, self.requirements, self.strict))
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: _Memory) -> _Memory:
+        """Return the memory as it is: nothing of a release matters for the next."""
+        return memory
+
+
+def prepare(view: Microdata) -> Space:
+    """Return the quasi-identifiers of a view as the kernel reads them."""
+    trees = [axis.hierarchy for axis in view.axes]
+    shapes = [(0, 0) if tree is None else tree.start.shape for tree in trees]
+    sizes = np.array([leaves * levels for leaves, levels in shapes], dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int32)
+    return Space(
+        points=view.points,
+        width=np.array(view.widths, dtype=np.float64),
+        kind=np.array([axis.kind_code for axis in view.axes], dtype=np.int8),
+        start=np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
+        end=np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
+        offset=np.cumsum(sizes) - sizes,
+        levels=np.array([levels for _, levels in shapes], dtype=np.int64),
+    )
+
+
+def divide(
+    space: Space, codes: IntArray, whole: Whole, requirements: tuple[Requirement, ...], strict: bool
+) -> IntArray:
+    """Return the group of each row, all of which satisfy the requirements; none for no rows."""
+    rows = space.points.shape[1]
+    if rows == 0:
+        return np.empty(0, dtype=np.int32)
+    rules = compile_rules(requirements, whole)
+    counts = np.bincount(codes, minlength=whole.m).astype(np.int64)
+    if not satisfied(rules, counts, rows):
+        failing = [r.text for r in requirements if not satisfied(compile_rules((r,), whole), counts, rows)]
+        raise CannotPublish(
+            f"the whole view, taken as one group, must satisfy {', '.join(failing)}; its {rows} rows do not; "
+            "lower the requirement or wait for more rows"
+        )
+    # The kernel works in place: on copies, which also have one type whether or not the view may be written.
+    group: IntArray = partition(
+        space._replace(points=space.points.copy()),
+        rules,
+        np.zeros(rows, np.int32) if rules.plain else codes.astype(np.int32),
+        strict,
+    )
+    return group

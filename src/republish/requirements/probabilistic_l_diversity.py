@@ -1,0 +1,69 @@
+"""Probabilistic l-diversity: no sensitive value has more than 1/l of a group (Xiao and Tao 2006)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numba import njit
+
+from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Values, Whole
+from republish.requirements.parameters import number_at_least, plain
+
+if TYPE_CHECKING:
+    from republish.requirements.rules import Rules
+
+OP_PROBABILISTIC = 2
+
+
+@dataclass(frozen=True)
+class ProbabilisticLDiversity(Requirement):
+    """The most frequent value of every group has at most a share of 1/`l`.
+
+    Closed under union: a share of the union lies between the two groups' shares.
+    """
+
+    l: float  # noqa: E741 - the literature's name
+
+    name: ClassVar[str] = "probabilistic l-diversity"
+    at_least: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", number_at_least("probabilistic-l", self.l, 1))
+
+    @property
+    def text(self) -> str:
+        """`probabilistic-l=3`."""
+        return f"probabilistic-l={plain(self.l)}"
+
+    @property
+    def bound(self) -> float:
+        """The l asked for; a group reaches 1 / its largest share."""
+        return self.l
+
+    @property
+    def fewest_rows(self) -> int:
+        """A group of n rows reaches n at most."""
+        return math.ceil(self.l * (1 - TOLERANCE))
+
+    def describe(self) -> str:
+        """Return the promise as one sentence."""
+        return f"In every group no sensitive value has more than one row in {plain(self.l)}."
+
+    def rule(self) -> tuple[int, float, float]:
+        """Return the kernel's number and l, less the kernel's tolerance."""
+        return OP_PROBABILISTIC, self.l * (1 - KERNEL_TOLERANCE), 0.0
+
+    def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
+        return np.asarray(1.0 / (counts / sizes[:, None]).max(axis=1), dtype=np.float64)
+
+
+@njit(cache=True)
+def _probabilistic(rules: Rules, i: int, counts: Counts, size: int) -> bool:
+    most = size / rules.a[i]
+    for count in counts:  # noqa: SIM110 - numba compiles the loop, not the generator
+        if count > most:
+            return False
+    return True

@@ -1,0 +1,125 @@
+"""Requirements compiled for kernels: one question, asked of a histogram.
+
+A group under construction is a histogram `counts` (int64[m]) and its `size`. Adding a row of code c is
+`counts[c] += 1` and `size += 1`, removing one the reverse, both O(1); merging two groups adds counts and
+sizes. `satisfied(rules, counts, size)` then answers in O(m) for each rule and allocates nothing (hierarchical
+t-closeness takes O(m levels), recursive diversity O(m l)). Where `rules.plain` is true only the size matters,
+and a kernel need not keep a histogram at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from republish.requirements.alpha_k_anonymity import OP_ALPHA, _alpha
+from republish.requirements.base import Counts, Requirement, Values, Whole
+from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
+from republish.requirements.delta_disclosure import OP_DELTA, _delta
+from republish.requirements.distinct_l_diversity import OP_DISTINCT, _distinct
+from republish.requirements.entropy_l_diversity import OP_ENTROPY, _entropy
+from republish.requirements.k_anonymity import OP_K
+from republish.requirements.parameters import MOST
+from republish.requirements.probabilistic_l_diversity import OP_PROBABILISTIC, _probabilistic
+from republish.requirements.recursive_diversity import OP_RECURSIVE, _recursive
+from republish.requirements.t_closeness import (
+    OP_T_EQUAL,
+    OP_T_HIERARCHICAL,
+    OP_T_ORDERED,
+    _t_equal,
+    _t_hierarchical,
+    _t_ordered,
+)
+
+
+class Rules(NamedTuple):
+    """All requirements of a policy as arrays that compiled code can read.
+
+    Attributes:
+        op: the kernel of each rule, beyond the size.
+        a: its first parameter, tolerance included.
+        b: its second parameter.
+        overall: share of each sensitive code in the whole table.
+        order: the codes from the smallest value to the largest; empty where there is no order.
+        nodes: the hierarchy of the values, a row a code; shape (0, 0) where there is none.
+        leaves: the codes, those below any one node side by side; empty where there is no hierarchy.
+        min_size: the fewest rows that a satisfying group can have: the largest k asked, or what a
+            diversity implies, and at least 1.
+        plain: True where nothing but the size matters.
+    """
+
+    op: NDArray[np.int64]
+    a: Values
+    b: Values
+    overall: Values
+    order: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    leaves: NDArray[np.int64]
+    min_size: int
+    plain: bool
+
+
+def compile_rules(requirements: Sequence[Requirement], whole: Whole) -> Rules:
+    """Return what `satisfied` reads; raise PolicyError where the table lacks what a requirement needs."""
+    for requirement in requirements:
+        requirement.check(whole)
+    rows = [row for row in (requirement.rule() for requirement in requirements) if row[0] != OP_K]
+    nodes = np.zeros((0, 0), np.int32) if whole.nodes is None else np.array(whole.nodes, np.int32, order="C")
+    return Rules(
+        op=np.array([op for op, _, _ in rows], np.int64),
+        a=np.array([a for _, a, _ in rows], np.float64),
+        b=np.array([b for _, _, b in rows], np.float64),
+        overall=np.array(whole.overall, np.float64, order="C"),
+        order=np.zeros(0, np.int64) if whole.order is None else np.array(whole.order, np.int64, order="C"),
+        nodes=nodes,
+        # Sorted by the root first, then by ever lower levels.
+        leaves=np.array(np.lexsort(nodes.T), np.int64) if nodes.size else np.zeros(0, np.int64),
+        min_size=min(MOST, max((requirement.fewest_rows for requirement in requirements), default=1)),
+        plain=not rows,
+    )
+
+
+@njit(cache=True)
+def satisfied(rules: Rules, counts: Counts, size: int) -> bool:
+    """Return whether a group with this histogram satisfies every rule; an empty group never does.
+
+    `size` must be the sum of `counts`; where `rules.plain` is true `counts` is not read. Bounds that may be
+    reached are widened by 1e-12, strict ones narrowed by a relative 1e-9, so that whatever is admitted here
+    also passes `Requirement.holds`.
+    """
+    if size < rules.min_size:
+        return False
+    for i in range(len(rules.op)):  # noqa: SIM110 - numba compiles the loop, not the generator
+        if not _admits(rules, i, counts, size):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
+    op = rules.op[i]
+    if op == OP_DISTINCT:
+        return _distinct(rules, i, counts, size)
+    if op == OP_PROBABILISTIC:
+        return _probabilistic(rules, i, counts, size)
+    if op == OP_ENTROPY:
+        return _entropy(rules, i, counts, size)
+    if op == OP_RECURSIVE:
+        return _recursive(rules, i, counts, size)
+    if op == OP_T_EQUAL:
+        return _t_equal(rules, i, counts, size)
+    if op == OP_T_ORDERED:
+        return _t_ordered(rules, i, counts, size)
+    if op == OP_T_HIERARCHICAL:
+        return _t_hierarchical(rules, i, counts, size)
+    if op == OP_BETA:
+        return _beta(rules, i, counts, size)
+    if op == OP_BETA_ENHANCED:
+        return _beta_enhanced(rules, i, counts, size)
+    if op == OP_DELTA:
+        return _delta(rules, i, counts, size)
+    return op == OP_ALPHA and _alpha(rules, i, counts, size)

@@ -1,0 +1,160 @@
+"""The secret of a series: pseudonyms of people, and the randomness nobody can replay without it.
+
+Pseudonyms are keyed BLAKE2b (128 bits) of the identifier's text in UTF-8 NFC. Rows and group numbers
+are permuted by sorting the output of SHAKE-256 keyed with the secret, so that who learns the seed
+of a series still cannot undo the order of a release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from unicodedata import normalize
+
+import numpy as np
+import polars as pl
+
+from republish.errors import LedgerError
+from republish.types import IntArray, WordArray
+
+VARIABLE = "REPUBLISH_SECRET"
+_BYTES = 32
+_DIGEST = 16
+_SHORTEST = 16
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, repr=False)
+class Secret:
+    """A key of 32 bytes; its text never appears in a message or a `repr`."""
+
+    key: bytes
+
+    @classmethod
+    def new(cls) -> Secret:
+        """A fresh secret from the system's entropy."""
+        return cls(secrets.token_bytes(_BYTES))
+
+    @classmethod
+    def from_text(cls, text: str) -> Secret:
+        """The secret that a text of at least 16 characters stands for."""
+        if len(text.strip()) < _SHORTEST:
+            raise LedgerError(
+                f"the secret must have at least {_SHORTEST} characters; make one with `openssl rand -hex 32`"
+            )
+        return cls(
+            hashlib.blake2b(
+                text.strip().encode(errors="surrogateescape"), digest_size=_BYTES, person=b"republish-key"
+            ).digest()
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Secret:
+        """The secret of the environment variable, else of the file."""
+        text = os.environ.get(VARIABLE)
+        if text:
+            return cls.from_text(text)
+        try:
+            mode = path.stat().st_mode
+            text = path.read_text(encoding="ascii")
+        except (FileNotFoundError, UnicodeDecodeError):
+            raise LedgerError(
+                f"the secret of this series is lost: {path} is missing or damaged and {VARIABLE} is not set. Restore "
+                "the file from a backup; without it nobody can be recognised again, and nothing was written"
+            ) from None
+        except OSError:
+            raise LedgerError(f"the secret {path} cannot be read by this user; nothing was written") from None
+        if mode & 0o077:
+            raise LedgerError(f"the secret {path} must be readable by its owner only; run chmod 600 on it")
+        return cls.from_text(text)
+
+    def fingerprint(self) -> str:
+        """What the ledger keeps to tell a wrong secret from the right one."""
+        return self._derive("fingerprint").hexdigest()
+
+    def pseudonyms(self, identifiers: Iterable[str]) -> WordArray:
+        """Two 64-bit words a person, the same for the same identifier in every release."""
+        copy = hashlib.blake2b(key=self.key, digest_size=_DIGEST, person=b"republish-person").copy
+
+        def digest(identifier: str) -> bytes:
+            state = copy()
+            state.update(normalize("NFC", identifier).encode())
+            return state.digest()
+
+        words = np.frombuffer(_join(map(digest, identifiers)), dtype=">u8")
+        return words.astype(np.uint64).reshape(-1, 2)
+
+    def digests(self, words: WordArray) -> WordArray:
+        """One 64-bit word a row of words: enough to see that a row changed, nothing to read."""
+        copy = hashlib.blake2b(key=self.key, digest_size=8, person=b"republish-row").copy
+        width = words.shape[1] * 8
+        raw = memoryview(np.ascontiguousarray(words)).cast("B") if words.size else memoryview(b"")
+
+        def digest(row: int) -> bytes:
+            state = copy()
+            state.update(raw[row * width : (row + 1) * width])
+            return state.digest()
+
+        return np.frombuffer(_join(map(digest, range(len(words)))), dtype=np.uint64)
+
+    def text_words(self, texts: Iterable[str]) -> WordArray:
+        """One keyed 64-bit word a text."""
+        copy = hashlib.blake2b(key=self.key, digest_size=8, person=b"republish-text").copy
+
+        def digest(text: str) -> bytes:
+            state = copy()
+            state.update(text.encode())
+            return state.digest()
+
+        return np.frombuffer(_join(map(digest, texts)), dtype=np.uint64)
+
+    def permutation(self, size: int, *label: object) -> IntArray:
+        """A permutation that only the secret, and the label, determine."""
+        stream = hashlib.shake_256(self._derive(*label).digest()).digest(8 * size)
+        return np.argsort(np.frombuffer(stream, dtype=np.uint64), kind="stable")
+
+    def generator(self, *label: object) -> np.random.Generator:
+        """A generator that only the secret, and the label, determine."""
+        return np.random.default_rng(int.from_bytes(self._derive(*label).digest(), "little"))
+
+    def _derive(self, *label: object) -> hashlib.blake2b:
+        text = "\x1f".join(map(str, label)).encode()
+        return hashlib.blake2b(text, key=self.key, digest_size=_BYTES, person=b"republish-label")
+
+
+def _join(digests: Iterator[bytes]) -> bytearray:
+    """The digests one after the other, joined by the block: millions of small objects would weigh more."""
+    joined = bytearray()
+    while block := b"".join(islice(digests, _BLOCK)):
+        joined += block
+    return joined
+
+
+def write_secret(path: Path) -> Secret:
+    """Make a fresh secret file, readable by its owner only."""
+    text = secrets.token_hex(_BYTES)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        raise LedgerError(
+            f"a fresh secret cannot be written to {path}; remove what is there, or choose a folder of "
+            "your own"
+        ) from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return Secret.from_text(text)
+
+
+def pseudonym_texts(words: WordArray) -> pl.Series:
+    """Pseudonyms as 32 hexadecimal digits."""
+    raw = words.astype(">u8").tobytes()
+    return pl.Series(
+        "person", [raw[i : i + _DIGEST] for i in range(0, len(raw), _DIGEST)], dtype=pl.Binary
+    ).bin.encode("hex")

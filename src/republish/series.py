@@ -1,0 +1,395 @@
+"""A series of releases: the loop from a raw view to a committed release, and the only place where state changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import republish
+from republish import faults
+from republish.errors import LedgerError, PolicyError
+from republish.grouping import Grouping
+from republish.hierarchies import Hierarchy, read_hierarchy
+from republish.ledger import Draft, Entry, Ledger
+from republish.memory import Arrivals, Memory, compare, read_memory, sight
+from republish.metrics import Measures, measure
+from republish.microdata import Microdata, read_view
+from republish.policy import Policy, hierarchies_digest, read_policy
+from republish.publishers import PUBLISHERS, Publisher, parameters_of
+from republish.release import Release, build_release, read_release
+from republish.scales import Scales
+from republish.schema import Schema
+from republish.secret import VARIABLE, Secret, pseudonym_texts, write_secret
+from republish.types import IntArray
+from republish.verify import (
+    SeriesVerification,
+    Verification,
+    verify_against_view,
+    verify_release,
+    verify_series,
+)
+
+Progress = Callable[[str], None]
+STEPS = ("reading the view", "grouping", "writing", "verifying", "remembering", "committing")
+
+
+@dataclass(frozen=True)
+class Published:
+    """What one `publish` did: the numbers of the release, its verification, and where its files are."""
+
+    number: int
+    as_of: str
+    rows: int
+    suppressed: int
+    counterfeits: int
+    groups: int
+    arrivals: Arrivals
+    measures: Measures
+    verification: Verification
+    folder: Path | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return {
+            "release": self.number,
+            "as_of": self.as_of,
+            "rows": self.rows,
+            "groups": self.groups,
+            "suppressed": self.suppressed,
+            "counterfeits": self.counterfeits,
+            "arrivals": asdict(self.arrivals),
+            "measures": self.measures.as_dict(),
+            "verification": self.verification.as_dict(),
+            "folder": str(self.folder) if self.folder else None,
+        }
+
+
+class Series:
+    """A changing table, published again and again; open it with `Series.open` or make it with `Series.create`."""
+
+    def __init__(self, root: Path, policy: Policy, ledger: Ledger) -> None:
+        self.root = root
+        self.ledger = ledger
+        self.policy = policy
+
+    @classmethod
+    def create(
+        cls,
+        root: str | Path,
+        schema: Schema,
+        publisher: Publisher,
+        *,
+        seed: int | None = None,
+        ledger: str | None = None,
+        one_table: bool = False,
+    ) -> Series:
+        """A new series in a new or empty folder; nothing is published yet.
+
+        `one_table` accepts a publisher that promises nothing over the series.
+        """
+        root = Path(root)
+        if root.exists() and (not root.is_dir() or any(root.iterdir())):
+            raise LedgerError(f"{root} must be a new or empty folder; choose another name")
+        chosen = secrets.randbelow(2**31) if seed is None else seed
+        policy = Policy(schema, publisher, chosen, one_table, ledger)
+        private = root / "private"
+        root.mkdir(parents=True, exist_ok=True)
+        private.mkdir(mode=0o700)
+        secret = (
+            Secret.load(private / "secret.key")
+            if _secret_in_environment()
+            else write_secret(private / "secret.key")
+        )
+        policy.write(root)
+        made = Ledger.create(
+            root,
+            {
+                "seed": policy.seed,
+                "secret": secret.fingerprint(),
+                "policy": policy.digest(),
+                "promises": policy.promises,
+                "tool": republish.__version__,
+            },
+            ledger,
+        )
+        return cls(root, policy, made)
+
+    @classmethod
+    def open(cls, root: str | Path) -> Series:
+        """The series in this folder."""
+        root = Path(root)
+        if not root.is_dir():
+            raise LedgerError(f"there is no series at {root}; `republish init {root} ...` makes one")
+        policy = read_policy(root)
+        return cls(root, policy, Ledger.open(root, policy.ledger))
+
+    # What is stored -------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """The schema with every amendment of its hierarchies."""
+        amended: dict[str, Hierarchy] = {}
+        for entry in self.ledger.entries():
+            if entry.kind == "amend":
+                amended[entry.payload["column"]] = read_hierarchy(
+                    self.ledger.path(entry.payload["hierarchy"])
+                )
+        return self.policy.schema.with_hierarchies(amended) if amended else self.policy.schema
+
+    @property
+    def records(self) -> tuple[Entry, ...]:
+        """The ledger's entries of all releases, oldest first."""
+        return self.ledger.releases()
+
+    def record(self, number: int) -> Entry:
+        """The ledger's entry of one release."""
+        records = self.records
+        if not 1 <= number <= len(records):
+            raise LedgerError(f"there is no release {number}; the series has {len(records)}")
+        return records[number - 1]
+
+    def withdrawn(self) -> set[int]:
+        """The releases that were withdrawn; an adversary may still have them."""
+        return {
+            entry.release for entry in self.ledger.entries() if entry.kind == "withdraw" and entry.release
+        }
+
+    def release(self, number: int) -> Release:
+        """One published release."""
+        return read_release(self.ledger.folder(number), self.schema, self.scales(number))
+
+    def scales(self, number: int) -> Scales:
+        """What the codes and coordinates of a release mean."""
+        path = self.ledger.path(self.record(number).payload["scales"])
+        return Scales.from_json(json.loads(path.read_text(encoding="utf-8")), self.schema)
+
+    def memory(self) -> Memory:
+        """What is remembered of everyone published so far."""
+        return read_memory([self.ledger.path(name) for name in self.memory_files()])
+
+    def memory_files(self) -> dict[str, int]:
+        """The files that make up the memory, oldest first, with the number of entries in each."""
+        for entry in reversed(self.ledger.entries()):
+            if "memory" in entry.payload:
+                return dict(zip(entry.payload["memory"], entry.payload["memory_rows"], strict=True))
+        return {}
+
+    def membership(self, number: int) -> pl.DataFrame:
+        """Private: the pseudonym of everyone in a release and the group they were published in (0 = suppressed)."""
+        frame = pl.read_parquet(self.ledger.path(self.membership_file(number)))
+        words = np.column_stack([frame["person_high"].to_numpy(), frame["person_low"].to_numpy()])
+        return pl.DataFrame([pseudonym_texts(words), frame["group"]])
+
+    def membership_file(self, number: int) -> str:
+        """The name of the newest membership file of a release; forgetting someone writes a new one."""
+        name = str(self.record(number).payload["membership"])
+        for entry in self.ledger.entries():
+            if entry.kind == "forget":
+                name = entry.payload["memberships"].get(str(number), name)
+        return name
+
+    def pseudonyms(self, identifiers: Iterable[str]) -> pl.Series:
+        """The pseudonyms of these people in this series."""
+        return pseudonym_texts(self.secret().pseudonyms(identifiers))
+
+    def secret(self) -> Secret:
+        """The secret of the series, checked against the fingerprint in the ledger."""
+        secret = Secret.load(self.root / "private" / "secret.key")
+        if secret.fingerprint() != self.ledger.entries()[0].payload["secret"]:
+            raise LedgerError(
+                "this is not the secret the series was made with; restore the right one. With another secret "
+                "everyone would look like a newcomer; nothing was written"
+            )
+        return secret
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> SeriesVerification:
+        """Recompute everything that the series promises from what is stored."""
+        return verify_series(self, progress)
+
+    # One release ----------------------------------------------------------------------------------
+
+    def publish(
+        self, view: Any, as_of: str | None = None, dry_run: bool = False, progress: Progress | None = None
+    ) -> Published:
+        """One release of a view: group, verify, commit; or an error, and the series is as it was."""
+        step = progress or (lambda _: None)
+        with self.ledger.lock("publish --dry-run" if dry_run else "publish"):
+            head, number = self.ledger.head, len(self.records) + 1
+            moment = self._moment(as_of)
+            self._require_frozen_policy(number)
+            secret, schema = self.secret(), self.schema
+            step(STEPS[0])
+            known = self.scales(number - 1).values if number > 1 else None
+            raw = read_view(view, schema, known).pseudonymous(secret)
+            faults.reach("view-read")
+            step(STEPS[1])
+            memory = self.memory()
+            rng = secret.generator(self.policy.seed, number, "publisher")
+            grouping = self.policy.publisher.publish(raw, memory, rng)
+            faults.reach("grouped")
+            with self.ledger.stage(number) as draft:
+                step(STEPS[2])
+                release, group_of_row = build_release(raw, grouping, secret, self.policy.seed, number)
+                release.write(draft.folder, self._about(number, moment, release, grouping))
+                faults.reach("release-written")
+                step(STEPS[3])
+                verification = self._verify_draft(draft, raw, group_of_row)
+                faults.reach("verified")
+                step(STEPS[4])
+                seen = sight(raw, raw.row_digests(secret), group_of_row, number, memory)
+                done = Published(
+                    number=number,
+                    as_of=moment,
+                    rows=raw.rows,
+                    suppressed=grouping.suppressed,
+                    counterfeits=grouping.counterfeits,
+                    groups=release.group_count,
+                    arrivals=compare(seen, number, memory),
+                    measures=measure(release, suppressed=grouping.suppressed),
+                    verification=verification,
+                    folder=None if dry_run else self.root / "releases" / f"{number:04d}",
+                )
+                if dry_run:
+                    return done
+                kept = self._write_private(draft, raw, grouping, seen, memory)
+                faults.reach("private-written")
+                step(STEPS[5])
+                payload = done.as_dict() | kept | self._policy_record()
+                del payload["folder"]
+                self.ledger.commit(draft, "release", payload, head)
+        return done
+
+    def _verify_draft(self, draft: Draft, view: Microdata, group_of_row: IntArray) -> Verification:
+        """Check what lies on disk, not what the publisher or this process believes."""
+        found = verify_release(draft.folder, view.schema, self.policy.requirements)
+        stored = read_release(draft.folder, view.schema, Scales.of(view))
+        verification = found.with_checks(verify_against_view(stored, view, group_of_row))
+        verification.require()
+        return verification
+
+    def _write_private(
+        self, draft: Draft, view: Microdata, grouping: Grouping, seen: Memory, memory: Memory
+    ) -> dict[str, Any]:
+        """Write memory, membership and scales; return the names under which the ledger knows them."""
+        scales = draft.private_file("scales", ".json")
+        scales.write_text(
+            json.dumps(Scales.of(view).to_json(view.schema), ensure_ascii=False), encoding="utf-8"
+        )
+        membership = draft.private_file("membership")
+        Memory(seen.people, {"group": seen.columns["group"]}).write(membership)
+        after = self.policy.publisher.remember(view, grouping, memory.merged(seen))
+        changed = after.seen_in(int(seen.columns["last"][0])) if seen.size else after.seen_in(-1)
+        earlier = self.memory_files()
+        path = draft.private_file("memory")
+        if (
+            sum(list(earlier.values())[1:]) + changed.size > after.size // 2
+        ):  # a fresh base costs no more than this
+            after.write(path)
+            files, superseded = {draft.name(path): after.size}, list(earlier)
+        else:
+            changed.write(path)
+            files, superseded = {**earlier, draft.name(path): changed.size}, []
+        return {
+            "scales": draft.name(scales),
+            "membership": draft.name(membership),
+            "memory": list(files),
+            "memory_rows": list(files.values()),
+            "erased": superseded,
+        }
+
+    def _policy_record(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy.digest(),
+            "hierarchies": hierarchies_digest(self.policy.schema),
+            "promises": self.policy.promises,
+            "tool": republish.__version__,
+        }
+
+    def _require_frozen_policy(self, number: int) -> None:
+        """The policy may not change once a release was made under it."""
+        if number == 1:
+            return
+        first = self.record(1).payload
+        if (first["policy"], first["hierarchies"]) != (
+            self.policy.digest(),
+            hierarchies_digest(self.policy.schema),
+        ):
+            raise PolicyError(
+                "the policy is frozen after the first release, and series.toml or a hierarchy differs from what the "
+                "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
+            )
+        if not self.policy.publisher.series_promises and not self.policy.one_table:
+            raise PolicyError(
+                f"{self.policy.publisher.name} protects each release alone and promises nothing over a series; "
+                f"{safer_publishers()}. To publish anyway, set one_table = true in {self.root / 'series.toml'}"
+            )
+
+    def _moment(self, as_of: str | None) -> str:
+        """The date of the new release, later than that of the last."""
+        moment = datetime.now(UTC) if as_of is None else _instant(as_of)
+        records = self.records
+        if records and moment <= _instant(records[-1].payload["as_of"]):
+            raise PolicyError(
+                f"a release must be later than the last one, which is as of {records[-1].payload['as_of']}; "
+                "give a later --as-of"
+            )
+        return as_of or moment.isoformat(timespec="microseconds")
+
+    def _about(self, number: int, moment: str, release: Release, grouping: Grouping) -> dict[str, Any]:
+        """What a recipient is told about a release: nothing of the seed, the secret or the people."""
+        publisher, promises = self.policy.publisher, self.policy.promises
+        over_series = promises["series"] or ["nothing: each release is protected alone"]
+        return {
+            "release": number,
+            "as_of": moment,
+            "rows": release.rows,
+            "groups": release.group_count,
+            "suppressed_rows": grouping.suppressed,
+            "counterfeit_rows": grouping.counterfeits,
+            "publisher": {
+                "name": publisher.name,
+                "paper": publisher.paper,
+                "parameters": parameters_of(publisher),
+            },
+            "every_group_satisfies": [requirement.describe() for requirement in self.policy.requirements],
+            "requirements": promises["one_table"],
+            "promised_over_the_series": over_series,
+            "columns": [
+                {"name": column.name, "role": "quasi-identifier", "kind": column.kind}
+                for column in self.policy.schema.quasi_identifiers
+            ]
+            + [{"name": name, "role": "insensitive"} for name in self.policy.schema.insensitive]
+            + (
+                [{"name": s.name, "role": "sensitive", "kind": s.kind}]
+                if (s := self.policy.schema.sensitive)
+                else []
+            ),
+            "tool": f"republish {republish.__version__}",
+        }
+
+
+def _secret_in_environment() -> bool:
+    return bool(os.environ.get(VARIABLE))
+
+
+def _instant(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise PolicyError("--as-of must be a date such as 2026-03-02, or a date and time") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def safer_publishers() -> str:
+    """Which publishers do promise something over a series, in words."""
+    names = [name for name, kind in sorted(PUBLISHERS.items()) if kind.series_promises]
+    return f"those that do: {', '.join(names)}" if names else "no publisher of this version does"

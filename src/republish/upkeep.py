@@ -1,0 +1,117 @@
+"""What may happen to a series besides publishing: amend, withdraw, forget. Each is a row of the chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from republish.errors import PolicyError, ViewError
+from republish.hierarchies import read_hierarchy
+from republish.ledger import Draft
+from republish.memory import KEY, Memory
+from republish.microdata import read_identifiers
+from republish.policy import table_hierarchies
+from republish.series import Series
+from republish.types import WordArray
+
+
+def amend_hierarchy(series: Series, column: str, file: Path) -> int:
+    """Append the leaves of `file` that the column's hierarchy lacks; return how many there are."""
+    with series.ledger.lock("amend"):
+        head = series.ledger.head
+        current = table_hierarchies(series.schema).get(column)
+        if current is None:
+            known = ", ".join(table_hierarchies(series.schema)) or "none"
+            raise PolicyError(
+                f"column {column} has no hierarchy that is a table; columns that have one: {known}"
+            )
+        extended = current.extended(read_hierarchy(file))
+        added = len(extended.paths) - len(current.paths)
+        if not added:
+            raise PolicyError(f"the file adds no leaf to the hierarchy of {column}; nothing was written")
+        with series.ledger.stage() as draft:
+            path = draft.private_file("hierarchies", ".csv")
+            extended.write(path)
+            payload = {"column": column, "hierarchy": draft.name(path), "added": added}
+            series.ledger.commit(draft, "amend", payload, head)
+    return added
+
+
+def withdraw(series: Series, number: int, reason: str = "") -> None:
+    """Mark a release as withdrawn; it stays in memory and ledger, because an adversary may have it."""
+    with series.ledger.lock("withdraw"):
+        head = series.ledger.head
+        series.record(number)
+        if number in series.withdrawn():
+            raise PolicyError(f"release {number} is withdrawn already")
+        series.ledger.commit(None, "withdraw", {"reason": reason}, head, number)
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many people were asked for, how many were remembered, and what protection ends for them."""
+
+    asked: int
+    erased: int
+    releases: int
+    consequence: str
+
+
+CONSEQUENCE = (
+    "Their past releases cannot be called back. Should they appear in a later view, they will be treated as newcomers: "
+    "what this series promises over several releases no longer holds between their past and their future."
+)
+
+
+def forget(series: Series, identifiers: Any) -> Forgotten:
+    """Erase people from the memory and from the membership of every release."""
+    schema = series.schema
+    assert schema.identifier is not None
+    texts = read_identifiers(identifiers, schema.identifier)
+    with series.ledger.lock("forget"):
+        head = series.ledger.head
+        people = series.secret().pseudonyms(texts)
+        memory = series.memory()
+        known = people[memory.find(people) >= 0]
+        if not len(known):
+            raise ViewError(
+                f"none of the {len(people)} people is remembered by this series; nothing was written"
+            )
+        with series.ledger.stage() as draft:
+            path = draft.private_file("memory")
+            remaining = memory.without(known)
+            remaining.write(path)
+            memberships, erased = _without(series, known, draft)
+            payload = {
+                "people": len(known),
+                "memory": [draft.name(path)],
+                "memory_rows": [remaining.size],
+                "memberships": memberships,
+                "erased": [*series.memory_files(), *erased],
+            }
+            series.ledger.commit(draft, "forget", payload, head)
+    return Forgotten(len(people), len(known), len(memberships), CONSEQUENCE)
+
+
+def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:
+    """Fresh membership files in which these people are nobody; their rows stay, so that groups still add up."""
+    nobody = Memory(people[np.lexsort((people[:, 1], people[:, 0]))], {})
+    memberships, replaced = {}, []
+    for entry in series.records:
+        number = entry.release or 0
+        name = series.membership_file(number)
+        frame = pl.read_parquet(series.ledger.path(name))
+        words = np.column_stack([frame[key].to_numpy() for key in KEY])
+        gone = nobody.find(words) >= 0
+        if not gone.any():
+            continue
+        words[gone] = 0
+        path = draft.private_file("membership", release=number)
+        frame.with_columns(pl.Series(key, words[:, i]) for i, key in enumerate(KEY)).write_parquet(path)
+        memberships[str(number)] = draft.name(path)
+        replaced.append(name)
+    return memberships, replaced
