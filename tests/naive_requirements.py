@@ -94,10 +94,12 @@ def equal_distances(m):
     return [[0.0 if i == j else 1.0 for j in range(m)] for i in range(m)]
 
 
-def ordered_distances(order):
-    m = len(order)
-    rank = {code: place for place, code in enumerate(order)}
-    return [[abs(rank[i] - rank[j]) / (m - 1) if m > 1 else 0.0 for j in range(m)] for i in range(m)]
+def ordered_distances(order, table):
+    """A value that does not occur in the table stands where the one before it stands."""
+    steps = [sum(table[code] > 0 for code in order[: place + 1]) for place in range(len(order))]
+    rank = {code: max(0, step - 1) for code, step in zip(order, steps, strict=True)}
+    longest = max(1, sum(count > 0 for count in table) - 1)
+    return [[abs(rank[i] - rank[j]) / longest for j in range(len(order))] for i in range(len(order))]
 
 
 def hierarchical_distances(nodes):
@@ -123,8 +125,9 @@ def equal_distance(group, table):
 
 def ordered_distance(group, table, order):
     q, p = shares(group), shares(table)
-    ranks = [sum(q[code] - p[code] for code in order[: place + 1]) for place in range(len(order))]
-    return sum(abs(carried) for carried in ranks) / max(1, len(order) - 1)
+    places = [place for place, code in enumerate(order) if table[code] > 0]
+    carried = [sum(q[code] - p[code] for code in order[:place]) for place in places[1:]]
+    return sum(abs(work) for work in carried) / max(1, len(places) - 1)
 
 
 def hierarchical_distance(group, table, nodes):

@@ -52,7 +52,7 @@ def one(column: Column, values: Any, dtype: Any = None) -> Microdata:
 
 
 def sensitive(column: Column, values: Any, known: pl.Series | None = None) -> tuple[list[int], list[Any]]:
-    codes, domain = sensitive_codes(pl.DataFrame({column.name: values}), column, known)
+    codes, domain = sensitive_codes(pl.Series(column.name, values), column, known)
     return codes.tolist(), domain.to_list()
 
 
@@ -353,11 +353,11 @@ class TestHierarchies:
 
 class TestSensitiveValues:
     def test_new_values_follow_the_known_ones(self) -> None:
-        _, first = sensitive_codes(pl.DataFrame({"dx": ["m", "c"]}), Category("dx"))
+        _, first = sensitive_codes(pl.Series("dx", ["m", "c"]), Category("dx"))
         assert first.to_list() == ["c", "m"]
-        codes, second = sensitive_codes(pl.DataFrame({"dx": ["a", "m", None]}), Category("dx"), first)
+        codes, second = sensitive_codes(pl.Series("dx", ["a", "m", None]), Category("dx"), first)
         assert (codes.tolist(), second.to_list()) == ([3, 1, 2], ["c", "m", None, "a"])
-        codes, third = sensitive_codes(pl.DataFrame({"dx": ["c", None, "z"]}), Category("dx"), second)
+        codes, third = sensitive_codes(pl.Series("dx", ["c", None, "z"]), Category("dx"), second)
         assert (codes.tolist(), third.to_list()) == ([0, 2, 4], ["c", "m", None, "a", "z"])
 
     @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ def test_a_series_of_texts_and_a_list_are_the_same() -> None:
 def test_nobody_has_no_pseudonym() -> None:
     assert SECRET.pseudonyms([]).shape == (0, 2)
     assert pseudonym_texts(SECRET.pseudonyms([])).to_list() == []
-    assert SECRET.digests(np.empty((0, 3), dtype=np.uint64)).shape == (0,)
     assert SECRET.text_words([]).shape == (0,)
 
 
@@ -47,17 +46,10 @@ def test_another_secret_gives_other_pseudonyms() -> None:
     assert not np.array_equal(Secret(b"x" * 32).pseudonyms(["P1"]), SECRET.pseudonyms(["P1"]))
 
 
-def test_equal_rows_have_equal_digests() -> None:
-    words = np.array([[1, 2], [1, 3], [1, 2]], dtype=np.uint64)
-    digests = SECRET.digests(words)
-    assert digests[0] == digests[2] != digests[1]
-    assert digests[0] != Secret(b"x" * 32).digests(words)[0]
-
-
-def test_rows_of_no_words_are_all_equal() -> None:
-    digests = SECRET.digests(np.empty((3, 0), dtype=np.uint64))
-    assert len(digests) == 3
-    assert len(set(digests.tolist())) == 1
+def test_equal_texts_have_equal_words() -> None:
+    words = SECRET.text_words(["a", "b", "a"])
+    assert words[0] == words[2] != words[1]
+    assert words[0] != Secret(b"x" * 32).text_words(["a"])[0]
 
 
 def test_a_permutation_holds_every_place_once_and_depends_on_label_and_secret() -> None:

@@ -25,8 +25,9 @@ from republish import (
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy
 from republish.release import build_release
+from republish.requirements.histograms import histograms
 from republish.secret import Secret
-from republish.verify import histograms, verify_against_view
+from republish.verify import verify_against_view
 
 STAGES = Hierarchy((("a1", "a", "*"), ("a2", "a", "*"), ("b1", "b", "*"), ("b2", "b", "*")))
 SCHEMA = Schema(
@@ -111,7 +112,7 @@ def test_histograms_in_parts_are_those_of_the_whole(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(1)
     group, codes = rng.integers(0, 50, 1000), rng.integers(0, 7, 1000)
     ((_, whole),) = histograms(group, codes, 50, 7)
-    monkeypatch.setattr("republish.verify._CELLS_AT_ONCE", 20)
+    monkeypatch.setattr("republish.requirements.histograms.CELLS_AT_ONCE", 20)
     parts = list(histograms(group, codes, 50, 7))
     assert len(parts) == 25
     assert np.array_equal(np.concatenate([counts for _, counts in parts]), whole)

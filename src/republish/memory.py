@@ -18,6 +18,7 @@ import polars as pl
 from numba import njit
 
 from republish.microdata import Microdata
+from republish.secret import order_of
 from republish.types import BoolArray, IntArray, WordArray
 
 KEY = ("person_high", "person_low")
@@ -57,10 +58,11 @@ class Memory:
 
     def merged(self, newer: Memory) -> Memory:
         """All entries, those of `newer` in place of older ones; a column one side lacks is filled with zeros."""
-        place = newer.find(self.people)
-        stay = place < 0
+        if not self.size:
+            return newer
+        stay = newer.find(self.people) < 0
         people = np.concatenate([self.people[stay], newer.people])
-        order = np.lexsort((people[:, 1], people[:, 0]))
+        order = order_of(people)
         columns = {}
         for name in {**self.columns, **newer.columns}:
             kind = (newer.columns.get(name, self.columns.get(name))).dtype  # type: ignore[union-attr]
@@ -84,7 +86,9 @@ class Memory:
     def write(self, path: Path) -> None:
         """Write the memory as one Parquet file."""
         keys = {name: self.people[:, i] for i, name in enumerate(KEY)}
-        pl.DataFrame({**keys, **self.columns}).write_parquet(path)
+        pl.DataFrame({**keys, **self.columns}).write_parquet(
+            path, compression="lz4"
+        )  # pseudonyms do not shrink
 
 
 def read_memory(paths: list[Path]) -> Memory:
@@ -94,7 +98,7 @@ def read_memory(paths: list[Path]) -> Memory:
         frame = pl.read_parquet(path)
         people = np.column_stack([frame[name].to_numpy() for name in KEY])
         part = Memory(people, {name: frame[name].to_numpy() for name in frame.columns if name not in KEY})
-        memory = memory.merged(part) if memory.size else part
+        memory = memory.merged(part)
     return memory
 
 

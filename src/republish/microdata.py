@@ -6,6 +6,7 @@ the position of its leaf. A missing value is -inf, so that it stands apart below
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.kinds import as_text, parse, require_single_values
 from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
-from republish.secret import Secret
+from republish.secret import Secret, order_of
 from republish.tables import read_table
 from republish.types import FloatArray, IntArray, WordArray
 
@@ -97,31 +98,37 @@ class Microdata:
                 "a series needs an identifier column to recognise people again; label one in the schema"
             )
         people = secret.pseudonyms(self.identifiers)
-        first = people[:, 0]
-        order = np.argsort(first)
-        if (first[order[1:]] == first[order[:-1]]).any():  # half of a digest is hardly ever shared
-            order = np.lexsort((people[:, 1], first))
+        order = order_of(people)
         return replace(
             self,
             identifiers=None,
-            points=np.ascontiguousarray(self.points[:, order]),
+            points=np.take(self.points, order, axis=1),
             codes=self.codes[order],
             insensitive=self.insensitive[order] if self.insensitive.width else self.insensitive,
             people=people[order],
         )
 
     def row_digests(self, secret: Secret) -> WordArray:
-        """One keyed word a row: it changes when a quasi-identifier changes, and says nothing else."""
-        words = np.empty((self.rows, len(self.axes)), dtype=np.uint64)
-        for q, axis in enumerate(self.axes):
-            if axis.labels:
-                table = np.append(secret.text_words(axis.labels), np.uint64(0))
-                words[:, q] = table[
-                    np.where(np.isneginf(self.points[q]), -1, self.points[q]).astype(np.int64)
-                ]
-            else:
-                words[:, q] = self.points[q].view(np.uint64)
-        return secret.digests(words)
+        """One keyed word a row: it changes when a quasi-identifier changes, and says nothing else.
+
+        It is the sum of one keyed word a cell, which depends on the column and the value alone.
+        """
+        words = np.zeros(self.rows, dtype=np.uint64)
+        for axis, coordinates in zip(self.axes, self.points, strict=True):
+            there = np.flatnonzero(~np.isneginf(coordinates))
+            values, place = _distinct(axis, coordinates[there])
+            words[there] += secret.text_words(f"{axis.column.name}={value}" for value in values)[place]
+        return words
+
+
+def _distinct(axis: Axis, coordinates: FloatArray) -> tuple[Sequence[object], IntArray]:
+    """The values that occur, and perhaps some that do not, and the place of each coordinate among them."""
+    if axis.labels:
+        return axis.labels, coordinates.astype(np.int64)
+    if axis.whole_numbers and axis.width <= len(coordinates):
+        return np.arange(axis.low, axis.high + 1).tolist(), (coordinates - axis.low).astype(np.int64)
+    values, place = np.unique(coordinates, return_inverse=True)
+    return values.tolist(), place
 
 
 def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None) -> Microdata:
@@ -139,7 +146,11 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
     for row, column in enumerate(schema.quasi_identifiers):
         axes.append(_locate(table[column.name], column, points[row]))
         table = table.drop(column.name)
-    codes, values = sensitive_codes(table, schema.sensitive, known_values)
+    codes, values = (
+        sensitive_codes(table[schema.sensitive.name], schema.sensitive, known_values)
+        if schema.sensitive is not None
+        else no_codes(table.height)
+    )
     return Microdata(
         schema, identifiers, points, tuple(axes), codes, values, table.select(schema.insensitive)
     )
@@ -277,14 +288,17 @@ def _look_up(texts: pl.Series, labels: tuple[str, ...]) -> IntArray:
     return found.to_numpy()
 
 
+def no_codes(rows: int) -> tuple[IntArray, pl.Series]:
+    """What stands for a sensitive column where there is none: a single code for all rows."""
+    return np.zeros(rows, dtype=np.int32), pl.Series("", [None], dtype=pl.String)
+
+
 def sensitive_codes(
-    table: pl.DataFrame, declared: Column | None, known: pl.Series | None = None
+    column: pl.Series, declared: Column, known: pl.Series | None = None
 ) -> tuple[IntArray, pl.Series]:
-    """Codes of the sensitive column and the domain they point into; without one, a single code for all."""
-    if declared is None:
-        return np.zeros(table.height, dtype=np.int32), pl.Series("", [None], dtype=pl.String)
-    require_single_values(table.select(declared.name))
-    column = parse(table[declared.name], declared)
+    """Codes of the sensitive column and the domain they point into; codes of `known` values stay."""
+    require_single_values(column.to_frame())
+    column = parse(column, declared)
     if isinstance(declared, Number):
         _bounds(column, declared)
     domain = _domain(column, declared, known)

@@ -142,26 +142,28 @@ def _plain_numbers(values: pl.Series) -> pl.Series:
 
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
-    """The release that `Release.write` wrote into a folder."""
+    """The release that `Release.write` wrote into a folder; its cells are read one column at a time."""
+    path = folder / TABLE_PARQUET
     try:
-        frame = pl.read_parquet(folder / TABLE_PARQUET)
+        types = pl.read_parquet_schema(path)
+        group = pl.read_parquet(path, columns=["group"])["group"].to_numpy()
+        groups = int(group.max()) if len(group) else 0
+        a_row = np.zeros(groups, dtype=np.int64)
+        a_row[group - 1] = np.arange(len(group))
+        plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+        cells = [name for name in types if name not in (*plain, "group")]
+        by_group = pl.DataFrame([pl.read_parquet(path, columns=[name])[name].gather(a_row) for name in cells])
+        rest = pl.read_parquet(path, columns=plain).select(plain) if plain else pl.DataFrame()
     except (pl.exceptions.PolarsError, OSError):
-        raise LedgerError(
-            f"{folder / TABLE_PARQUET} is missing or damaged; restore it from a backup"
-        ) from None
-    group = frame["group"].to_numpy()
-    groups = int(group.max()) if len(group) else 0
-    a_row = np.zeros(groups, dtype=np.int64)
-    a_row[group - 1] = np.arange(len(group))
-    by_group = frame[a_row]
-    cells = tuple(_read_cells(by_group, axis) for axis in scales.axes)
-    sensitive = [schema.sensitive.name] if schema.sensitive else []
+        raise LedgerError(f"{path} is missing or damaged; restore it from a backup") from None
     counterfeits = np.zeros(groups, dtype=np.int64)
     statistics = folder / COUNTERFEITS
     if statistics.exists():
         held = pl.read_csv(statistics)
         counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
-    return Release(schema, group, cells, frame.select(*schema.insensitive, *sensitive), counterfeits)
+    return Release(
+        schema, group, tuple(_read_cells(by_group, axis) for axis in scales.axes), rest, counterfeits
+    )
 
 
 def _read_cells(by_group: pl.DataFrame, axis: Axis) -> Cells:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from unicodedata import normalize
 
 import numpy as np
 import polars as pl
@@ -79,44 +77,33 @@ class Secret:
 
     def pseudonyms(self, identifiers: Iterable[str]) -> WordArray:
         """Two 64-bit words a person, the same for the same identifier in every release."""
-        copy = hashlib.blake2b(key=self.key, digest_size=_DIGEST, person=b"republish-person").copy
-
-        def digest(identifier: str) -> bytes:
-            state = copy()
-            state.update(normalize("NFC", identifier).encode())
-            return state.digest()
-
-        words = np.frombuffer(_join(map(digest, identifiers)), dtype=">u8")
-        return words.astype(np.uint64).reshape(-1, 2)
-
-    def digests(self, words: WordArray) -> WordArray:
-        """One 64-bit word a row of words: enough to see that a row changed, nothing to read."""
-        copy = hashlib.blake2b(key=self.key, digest_size=8, person=b"republish-row").copy
-        width = words.shape[1] * 8
-        raw = memoryview(np.ascontiguousarray(words)).cast("B") if words.size else memoryview(b"")
-
-        def digest(row: int) -> bytes:
-            state = copy()
-            state.update(raw[row * width : (row + 1) * width])
-            return state.digest()
-
-        return np.frombuffer(_join(map(digest, range(len(words)))), dtype=np.uint64)
+        texts = pl.Series(identifiers, dtype=pl.String).str.normalize("NFC")
+        digests = self._digests(texts, b"republish-person", _DIGEST)
+        return np.frombuffer(digests, dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
     def text_words(self, texts: Iterable[str]) -> WordArray:
         """One keyed 64-bit word a text."""
-        copy = hashlib.blake2b(key=self.key, digest_size=8, person=b"republish-text").copy
+        digests = self._digests(pl.Series(texts, dtype=pl.String), b"republish-text", 8)
+        return np.frombuffer(digests, dtype=np.uint64)
 
-        def digest(text: str) -> bytes:
+    def _digests(self, texts: pl.Series, purpose: bytes, size: int) -> bytearray:
+        """Keyed BLAKE2b of every text, one after the other; by the block, for millions of small objects weigh much."""
+        copy = hashlib.blake2b(key=self.key, digest_size=size, person=purpose).copy
+        joined = bytearray()
+
+        def digest(text: bytes) -> bytes:
             state = copy()
-            state.update(text.encode())
+            state.update(text)
             return state.digest()
 
-        return np.frombuffer(_join(map(digest, texts)), dtype=np.uint64)
+        for start in range(0, len(texts), _BLOCK):
+            joined += b"".join(map(digest, texts[start : start + _BLOCK].cast(pl.Binary).to_list()))
+        return joined
 
     def permutation(self, size: int, *label: object) -> IntArray:
         """A permutation that only the secret, and the label, determine."""
         stream = hashlib.shake_256(self._derive(*label).digest()).digest(8 * size)
-        return np.argsort(np.frombuffer(stream, dtype=np.uint64), kind="stable")
+        return np.argsort(np.frombuffer(stream, dtype=np.uint64))
 
     def generator(self, *label: object) -> np.random.Generator:
         """A generator that only the secret, and the label, determine."""
@@ -127,12 +114,13 @@ class Secret:
         return hashlib.blake2b(text, key=self.key, digest_size=_BYTES, person=b"republish-label")
 
 
-def _join(digests: Iterator[bytes]) -> bytearray:
-    """The digests one after the other, joined by the block: millions of small objects would weigh more."""
-    joined = bytearray()
-    while block := b"".join(islice(digests, _BLOCK)):
-        joined += block
-    return joined
+def order_of(people: WordArray) -> IntArray:
+    """The order that sorts pseudonyms."""
+    first = people[:, 0]
+    order = np.argsort(first)
+    if (first[order[1:]] == first[order[:-1]]).any():  # half of a digest is hardly ever shared
+        order = np.lexsort((people[:, 1], first))
+    return order
 
 
 def write_secret(path: Path) -> Secret:

@@ -238,13 +238,13 @@ class Series:
             faults.reach("grouped")
             with self.ledger.stage(number) as draft:
                 step(STEPS[2])
-                release, group_of_row = build_release(raw, grouping, secret, self.policy.seed, number)
-                release.write(draft.folder, self._about(number, moment, release, grouping))
+                group_of_row = self._write_release(draft, raw, grouping, moment)
                 faults.reach("release-written")
                 step(STEPS[3])
-                verification = self._verify_draft(draft, raw, group_of_row)
+                release, verification = self._verify_draft(draft, raw, group_of_row)
                 faults.reach("verified")
                 step(STEPS[4])
+                measures = measure(release, suppressed=grouping.suppressed)
                 seen = sight(raw, raw.row_digests(secret), group_of_row, number, memory)
                 done = Published(
                     number=number,
@@ -254,7 +254,7 @@ class Series:
                     counterfeits=grouping.counterfeits,
                     groups=release.group_count,
                     arrivals=compare(seen, number, memory),
-                    measures=measure(release, suppressed=grouping.suppressed),
+                    measures=measures,
                     verification=verification,
                     folder=None if dry_run else self.root / "releases" / f"{number:04d}",
                 )
@@ -268,13 +268,22 @@ class Series:
                 self.ledger.commit(draft, "release", payload, head)
         return done
 
-    def _verify_draft(self, draft: Draft, view: Microdata, group_of_row: IntArray) -> Verification:
-        """Check what lies on disk, not what the publisher or this process believes."""
+    def _write_release(self, draft: Draft, view: Microdata, grouping: Grouping, moment: str) -> IntArray:
+        """Write what may leave the house; return the published group of every row of the view."""
+        number = draft.release or 0
+        release, group_of_row = build_release(view, grouping, self.secret(), self.policy.seed, number)
+        release.write(draft.folder, self._about(number, moment, release, grouping))
+        return group_of_row
+
+    def _verify_draft(
+        self, draft: Draft, view: Microdata, group_of_row: IntArray
+    ) -> tuple[Release, Verification]:
+        """Check what lies on disk, not what the publisher or this process believes; return it as read back."""
         found = verify_release(draft.folder, view.schema, self.policy.requirements)
         stored = read_release(draft.folder, view.schema, Scales.of(view))
         verification = found.with_checks(verify_against_view(stored, view, group_of_row))
         verification.require()
-        return verification
+        return stored, verification
 
     def _write_private(
         self, draft: Draft, view: Microdata, grouping: Grouping, seen: Memory, memory: Memory

@@ -15,6 +15,7 @@ from republish.ledger import Draft
 from republish.memory import KEY, Memory
 from republish.microdata import read_identifiers
 from republish.policy import table_hierarchies
+from republish.secret import order_of
 from republish.series import Series
 from republish.types import WordArray
 
@@ -99,7 +100,7 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
 
 def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:
     """Fresh membership files in which these people are nobody; their rows stay, so that groups still add up."""
-    nobody = Memory(people[np.lexsort((people[:, 1], people[:, 0]))], {})
+    nobody = Memory(people[order_of(people)], {})
     memberships, replaced = {}, []
     for entry in series.records:
         number = entry.release or 0

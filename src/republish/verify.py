@@ -7,19 +7,19 @@ series come from all releases and the private membership.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
-from republish.microdata import Microdata, sensitive_codes, whole_of
+from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
 from republish.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET, Release
 from republish.requirements import Requirement, parse_requirements
+from republish.requirements.histograms import histograms
 from republish.schema import Schema
 from republish.tables import read_table
 from republish.types import BoolArray, IntArray
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from republish.ledger import Entry, Ledger
 
 ANY = "*"
-_CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -97,26 +96,66 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     return verify_frame(frame, schema, requirements, suppressed)
 
 
+class Table(Protocol):
+    """What the checks need of a table: its columns, one at a time."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """The types of the columns."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        ...
+
+    def __getitem__(self, name: str, /) -> pl.Series:
+        """One column."""
+        ...
+
+
+class _StoredTable:
+    """A Parquet file whose columns are read when asked for, so that a large release is never whole in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.schema: Mapping[str, pl.DataType] = pl.read_parquet_schema(path)
+        self.columns = list(self.schema)
+        self.height = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+
+    def __getitem__(self, name: str, /) -> pl.Series:
+        return pl.read_parquet(self._path, columns=[name])[name]
+
+
 def verify_release(folder: Path, schema: Schema, requirements: Sequence[Requirement]) -> Verification:
     """Check a stored release: its promises from the Parquet table, and that both tables say the same."""
-    frame = pl.read_parquet(folder / TABLE_PARQUET)
+    frame = _StoredTable(folder / TABLE_PARQUET)
     found = verify_frame(frame, schema, requirements)
     return found.with_checks(_same_tables(frame, folder, schema), _counterfeits_fit(frame, folder))
 
 
 def verify_frame(
-    frame: pl.DataFrame,
+    frame: Table,
     schema: Schema,
     requirements: Sequence[Requirement],
     suppressed: BoolArray | None = None,
 ) -> Verification:
-    """Check a table in memory, `suppressed` rows aside."""
+    """Check a table, `suppressed` rows aside."""
     columns = _quasi_columns(frame, schema)
     if suppressed is None:
         suppressed = np.zeros(frame.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
         raise PolicyError("these requirements need a sensitive column; label one in the schema")
-    codes, values = sensitive_codes(frame, schema.sensitive)
+    codes, values = (
+        sensitive_codes(frame[schema.sensitive.name], schema.sensitive)
+        if schema.sensitive is not None
+        else no_codes(frame.height)
+    )
     whole = whole_of(schema.sensitive, codes, values)
     group, groups = _number_groups(frame, columns)
     kept = ~suppressed
@@ -146,24 +185,7 @@ def verify_frame(
     return Verification(frame.height, groups, int(suppressed.sum()), tuple(checks))
 
 
-def histograms(
-    group: IntArray, codes: IntArray, groups: int, m: int
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Histograms of consecutive groups, as many at once as memory likes: the first group, then one row a group."""
-    at_once = max(1, _CELLS_AT_ONCE // max(m, 1))
-    if groups <= at_once:
-        yield 0, np.bincount(group * m + codes, minlength=groups * m).reshape(groups, m)
-        return
-    order = np.argsort(group, kind="stable")
-    group, codes = group[order], codes[order]
-    for first in range(0, groups, at_once):
-        last = min(first + at_once, groups)
-        begin, end = np.searchsorted(group, [first, last])
-        keys = (group[begin:end] - first) * m + codes[begin:end]
-        yield first, np.bincount(keys, minlength=(last - first) * m).reshape(last - first, m)
-
-
-def _quasi_columns(frame: pl.DataFrame, schema: Schema) -> list[str]:
+def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
     """The columns that hold quasi-identifiers, plain or as bounds."""
     columns = []
     for column in schema.quasi_identifiers:
@@ -189,12 +211,14 @@ def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
     return frame.select(pl.all_horizontal(pl.col(texts).eq_missing(pl.lit(ANY)))).to_series().to_numpy()
 
 
-def _number_groups(frame: pl.DataFrame, columns: list[str]) -> tuple[IntArray, int]:
+def _number_groups(frame: Table, columns: list[str]) -> tuple[IntArray, int]:
     """Groups as 0, 1, ..."""
     if "group" not in frame.columns:
-        ranks = frame.select(
-            pl.struct(columns).rank("dense") if frame.height else pl.lit(0).alias("g")
-        ).to_series()
+        ranks = (
+            pl.DataFrame([frame[name] for name in columns])
+            .select(pl.struct(columns).rank("dense"))
+            .to_series()
+        )
         return _renumber(ranks.to_numpy()) if frame.height else (np.zeros(0, dtype=np.int64), 0)
     if frame["group"].null_count():
         raise ViewError(f"every row needs a group; {frame['group'].null_count()} rows of the table have none")
@@ -214,12 +238,12 @@ def _renumber(group: IntArray) -> tuple[IntArray, int]:
     return place.astype(np.int64), len(names)
 
 
-def _uniform(frame: pl.DataFrame, columns: list[str]) -> Check:
+def _uniform(frame: Table, columns: list[str]) -> Check:
     """All rows of a group must show the same cells: else the group is a claim, not a protection."""
     group, groups = _number_groups(frame, columns)
-    order = np.argsort(group, kind="stable")
-    first = np.searchsorted(group[order], np.arange(groups))
-    representative = order[first][group] if groups else np.zeros(0, dtype=np.int64)
+    first = np.empty(groups, dtype=np.int64)
+    first[group] = np.arange(frame.height)
+    representative = first[group]
     differs = np.zeros(frame.height, dtype=np.bool_)
     for name in columns:
         column = frame[name]
@@ -235,7 +259,7 @@ def _uniform(frame: pl.DataFrame, columns: list[str]) -> Check:
     )
 
 
-def _same_tables(frame: pl.DataFrame, folder: Path, schema: Schema) -> Check:
+def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
     """The CSV table must hold the groups and sensitive values of the Parquet table, row by row."""
     names = ["group", *([schema.sensitive.name] if schema.sensitive else [])]
     types = {name: frame.schema[name] for name in names}
@@ -248,12 +272,12 @@ def _same_tables(frame: pl.DataFrame, folder: Path, schema: Schema) -> Check:
     return Check("same tables", differs == 0, "table.csv and table.parquet say the same.", None, 0, differs)
 
 
-def _counterfeits_fit(frame: pl.DataFrame, folder: Path) -> Check:
+def _counterfeits_fit(frame: Table, folder: Path) -> Check:
     """Counterfeit statistics may name published groups only, and never more rows than the group has."""
     path = folder / COUNTERFEITS
     wrong = 0
     if path.exists():
-        sizes = frame.group_by("group").len()
+        sizes = frame["group"].to_frame().group_by("group").len()
         stated = pl.read_csv(path, schema_overrides={"group": pl.Int32}).join(sizes, on="group", how="left")
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
@@ -271,10 +295,12 @@ def verify_against_view(release: Release, view: Microdata, group_of_row: IntArra
     for q, cells in enumerate(release.cells):
         outside |= ~cells.cover(place, view.points[q][kept])
     wrong = int(outside.sum())
-    values = view.values
-    codes: IntArray = np.zeros(release.rows, dtype=np.int64)
-    if view.schema.sensitive is not None:
-        codes, values = sensitive_codes(release.rest, view.schema.sensitive, view.values)
+    sensitive = view.schema.sensitive
+    codes, values = (
+        sensitive_codes(release.rest[sensitive.name], sensitive, view.values)
+        if sensitive is not None
+        else no_codes(release.rows)
+    )
     m = len(values)
     extra = np.zeros(release.group_count, dtype=np.int64)
     pairs = zip(

@@ -170,7 +170,7 @@ def test_distances_are_least_work_of_a_transport_problem(case):
     counts, whole = np.array([case.group]), case.whole
     for distance, ground in (
         ("equal", naive.equal_distances(whole.m)),
-        ("ordered", naive.ordered_distances(case.order)),
+        ("ordered", naive.ordered_distances(case.order, case.table)),
         ("hierarchical", naive.hierarchical_distances(case.nodes)),
     ):
         least = naive.transport(case.group, case.table, ground)

@@ -62,8 +62,16 @@ def test_spread_salaries_are_near_all_salaries():
 
 
 def test_the_order_is_that_of_the_values_not_of_the_codes():
-    whole = Whole(np.array([0.5, 0.0, 0.5]), order=np.array([1, 0, 2]))
-    assert reached(TCloseness(0.2, "ordered"), [0, 4, 0], whole) == pytest.approx(0.75)
+    whole = Whole(np.array([0.5, 0.25, 0.25]), order=np.array([1, 0, 2]))
+    assert reached(TCloseness(0.2, "ordered"), [0, 4, 0], whole) == pytest.approx(0.5)
+
+
+def test_a_value_that_does_not_occur_takes_no_place_in_the_order():
+    order = np.array([0, 1, 2])
+    wide = Whole(np.array([0.5, 0.0, 0.5]), order=order)
+    narrow = Whole(np.array([0.5, 0.5]), order=order[:2])
+    distance = TCloseness(0.2, "ordered")
+    assert reached(distance, [4, 0, 0], wide) == reached(distance, [4, 0], narrow) == pytest.approx(0.5)
 
 
 def test_equal_distance_is_total_variation():

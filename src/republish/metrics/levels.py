@@ -11,10 +11,9 @@ from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import whole_of
 from republish.release import Release
 from republish.requirements import EntropyLDiversity, KAnonymity, LDiversity, Requirement, TCloseness, Whole
+from republish.requirements.histograms import histograms
 from republish.schema import Category, Column, Ordered
 from republish.types import FloatArray, IntArray
-
-_BLOCK = 1 << 22  # cells of a histogram held at once
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,10 @@ def _weakest(
     asked: tuple[Requirement, ...], release: Release, codes: IntArray, whole: Whole
 ) -> tuple[float, ...]:
     """What the weakest group reaches in every model, some groups at a time."""
-    order = np.argsort(release.group, kind="stable")
-    group, codes = release.group[order].astype(np.int64) - 1, codes[order]
-    step = max(1, _BLOCK // max(whole.m, 1))
     found: list[list[FloatArray]] = [[] for _ in asked]
-    for first in range(0, release.group_count, step):
-        groups = min(step, release.group_count - first)
-        rows = slice(*np.searchsorted(group, (first, first + groups)))
-        counts = np.bincount((group[rows] - first) * whole.m + codes[rows], minlength=groups * whole.m)
+    for _, counts in histograms(release.group - 1, codes, release.group_count, whole.m):
         for reached, requirement in zip(found, asked, strict=True):
-            reached.append(requirement.achieved(counts.reshape(groups, whole.m), whole))
+            reached.append(requirement.achieved(counts, whole))
     return tuple(r.worst(np.concatenate(reached)) for r, reached in zip(asked, found, strict=True))
 
 

@@ -3,7 +3,8 @@
 The distance is the earth mover's, for one of three distances between values:
 
 - `equal`: every two values are 1 apart; the distance is then the total variation;
-- `ordered`: neighbours in the order are 1/(m-1) apart, over the full domain of m values;
+- `ordered`: neighbours in the order are 1/(m-1) apart, m being the values that occur in the table. So a
+  publisher that knows values of earlier tables and a verifier that sees this table alone agree;
 - `hierarchical`: two values are as far apart as their lowest common ancestor is high, over the height of the
   hierarchy. A level that merges nothing counts as height.
 """
@@ -95,8 +96,9 @@ class TCloseness(Requirement):
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
         excess = counts / sizes[:, None] - whole.overall
         if self.distance == "ordered" and whole.order is not None:
-            carried = np.cumsum(excess[:, whole.order], axis=1)[:, :-1]
-            return np.asarray(np.abs(carried).sum(axis=1) / max(1, whole.m - 1), dtype=np.float64)
+            occurring = np.flatnonzero(whole.overall[whole.order] > 0)[1:]
+            carried = np.cumsum(excess[:, whole.order], axis=1)[:, occurring - 1]
+            return np.asarray(np.abs(carried).sum(axis=1) / max(1, len(occurring)), dtype=np.float64)
         if self.distance == "hierarchical" and whole.nodes is not None:
             return _moved_up(excess, whole.nodes)
         return np.asarray(np.abs(excess).sum(axis=1) / 2, dtype=np.float64)
@@ -126,11 +128,14 @@ def _t_equal(rules: Rules, i: int, counts: Counts, size: int) -> bool:
 def _t_ordered(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     carried = 0.0
     moved = 0.0
-    for rank in range(len(counts) - 1):
-        code = rules.order[rank]
+    occurring = 0
+    for code in rules.order:
+        if rules.overall[code] > 0:
+            if occurring > 0:
+                moved += abs(carried)
+            occurring += 1
         carried += counts[code] / size - rules.overall[code]
-        moved += abs(carried)
-    return bool(moved <= rules.a[i] * max(1, len(counts) - 1))
+    return bool(moved <= rules.a[i] * max(1, occurring - 1))
 
 
 @njit(cache=True)
