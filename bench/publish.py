@@ -64,46 +64,41 @@ def _resident() -> float:
     return int(fields[1]) * 4096.0
 
 
-def publish_once(path: Path, folder: Path) -> tuple[float, float, dict[str, float]]:
-    """Seconds and peak bytes of one publish into a fresh series, and the seconds of each step."""
+def publish_once(path: Path, folder: Path) -> tuple[float, dict[str, float]]:
+    """Seconds of one publish into a fresh series, and of each of its steps."""
     series = Series.create(folder / "series", SCHEMA, Mondrian(10), seed=1)
     marks: list[tuple[str, float]] = []
-    with PeakMemory() as memory:
-        start = time.perf_counter()
-        series.publish(path, progress=lambda step: marks.append((step, time.perf_counter())))
-        end = time.perf_counter()
+    start = time.perf_counter()
+    series.publish(path, progress=lambda step: marks.append((step, time.perf_counter())))
+    end = time.perf_counter()
     series.ledger.close()
     shutil.rmtree(folder / "series")
     ends = [moment for _, moment in marks[1:]] + [end]
-    return (
-        end - start,
-        memory.peak,
-        {name: stop - begin for (name, begin), stop in zip(marks, ends, strict=True)},
-    )
+    return end - start, {name: stop - begin for (name, begin), stop in zip(marks, ends, strict=True)}
 
 
-def measure(rows: int, repeats: int = 3) -> tuple[float, float]:
-    """Print the ratios for one size; return the seconds of publish and of polars."""
+def measure(rows: int, repeats: int = 3) -> float:
+    """Print the ratios for one size; return the seconds of publish."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "view.csv"
         size = make_view(rows, path)
         reference = min(polars_round_trip(path, folder) for _ in range(repeats))
-        runs = [publish_once(path, folder) for _ in range(repeats)]
-    seconds, peak, steps = min(runs)
-    peak = max(run[1] for run in runs)
+        seconds, steps = min((publish_once(path, folder) for _ in range(repeats)), key=lambda run: run[0])
+        with PeakMemory() as memory:  # a run of its own: watching takes time
+            publish_once(path, folder)
     print(
         f"publish {rows:>10,} rows: {seconds:7.2f} s = {seconds / reference:5.1f} x polars ({reference:.2f} s); "
-        f"peak {peak / 2**20:,.0f} MiB = {peak / size:.1f} x raw arrays ({size / 2**20:,.0f} MiB)"
+        f"peak {memory.peak / 2**20:,.0f} MiB = {memory.peak / size:.1f} x raw arrays ({size / 2**20:,.0f} MiB)"
     )
     print("    " + ", ".join(f"{step} {took:.2f} s" for step, took in steps.items()))
-    return seconds, reference
+    return seconds
 
 
 def main(full: bool) -> None:
     """Ratios at 100,000 and 1,000,000 rows, and at 10,000,000 with `full`."""
     measure(10_000, 1)  # compile and warm up
     sizes = [ROWS // 10, ROWS, *([10 * ROWS] if full else [])]
-    took = [measure(rows, 1 if rows > ROWS else 3)[0] for rows in sizes]
+    took = [measure(rows, 1 if rows > ROWS else 3) for rows in sizes]
     for small, large, rows in zip(took, took[1:], sizes[1:], strict=False):
         print(f"publish T({rows:,}) / T({rows // 10:,}) = {large / small:.1f}")

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from republish.errors import LedgerError
-from republish.secret import VARIABLE, Secret, pseudonym_texts, write_secret
+from republish.secret import VARIABLE, Secret, order_of, pseudonym_texts, write_secret
 
 SECRET = Secret(bytes(range(32)))
 TEXT = "a secret of many characters"
@@ -125,3 +127,11 @@ def test_a_folder_is_no_secret(tmp_path: Path) -> None:
 
 def test_fresh_secrets_differ() -> None:
     assert Secret.new() != Secret.new()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), max_size=40), st.integers(0, 62))
+def test_pseudonyms_are_sorted_whatever_bits_they_share(pairs: list[tuple[int, int]], shift: int) -> None:
+    people = np.array([(high << shift, low) for high, low in pairs], dtype=np.uint64).reshape(-1, 2)
+    order = order_of(people)
+    assert sorted(order.tolist()) == list(range(len(pairs)))
+    assert [tuple(map(int, people[i])) for i in order] == sorted(tuple(map(int, row)) for row in people)

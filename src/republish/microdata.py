@@ -20,7 +20,7 @@ from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.kinds import as_text, parse, require_single_values
 from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
-from republish.secret import Secret, order_of
+from republish.secret import Secret, composed, order_of
 from republish.tables import read_table
 from republish.types import FloatArray, IntArray, WordArray
 
@@ -198,9 +198,7 @@ def _identifiers(column: pl.Series) -> pl.Series:
             f"column {column.name}: identifiers must be text or whole numbers; found {column.dtype}. "
             "Write them as text, since decimals and dates have several spellings"
         )
-    texts = column.cast(pl.String) if len(column) else column.clear().cast(pl.String)
-    if texts.str.len_bytes().sum() > texts.str.len_chars().sum():  # ASCII is in normal form as it is
-        texts = texts.str.normalize("NFC")
+    texts = composed(column.cast(pl.String) if len(column) else column.clear().cast(pl.String))
     if texts.hash().n_unique() < len(texts):  # equal hashes are cheap to rule out, equal texts are not
         repeated = len(texts) - texts.n_unique()
         if repeated:

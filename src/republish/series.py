@@ -296,17 +296,15 @@ class Series:
         membership = draft.private_file("membership")
         Memory(seen.people, {"group": seen.columns["group"]}).write(membership)
         after = self.policy.publisher.remember(view, grouping, memory.merged(seen))
-        changed = after.seen_in(int(seen.columns["last"][0])) if seen.size else after.seen_in(-1)
         earlier = self.memory_files()
         path = draft.private_file("memory")
-        if (
-            sum(list(earlier.values())[1:]) + changed.size > after.size // 2
-        ):  # a fresh base costs no more than this
+        since_base = sum(list(earlier.values())[1:]) + seen.size
+        if since_base > after.size // 2:  # a fresh base costs little more than the changes
             after.write(path)
             files, superseded = {draft.name(path): after.size}, list(earlier)
         else:
-            changed.write(path)
-            files, superseded = {**earlier, draft.name(path): changed.size}, []
+            after.seen_in(draft.release or 0).write(path)
+            files, superseded = {**earlier, draft.name(path): seen.size}, []
         return {
             "scales": draft.name(scales),
             "membership": draft.name(membership),

@@ -243,11 +243,10 @@ def _uniform(frame: Table, columns: list[str]) -> Check:
     group, groups = _number_groups(frame, columns)
     first = np.empty(groups, dtype=np.int64)
     first[group] = np.arange(frame.height)
-    representative = first[group]
     differs = np.zeros(frame.height, dtype=np.bool_)
     for name in columns:
         column = frame[name]
-        differs |= column.ne_missing(column.gather(representative)).to_numpy()
+        differs |= column.ne_missing(column.gather(first).gather(group)).to_numpy()
     broken = np.unique(group[differs])
     return Check(
         "uniform groups",

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-CELLS_AT_ONCE = 4_000_000
+CELLS_AT_ONCE = 1_000_000
 
 
 def histograms(
@@ -22,19 +23,27 @@ def histograms(
         groups: number of groups.
         m: number of codes.
     """
+    offsets, codes = _by_group(group, codes, groups)
     at_once = max(1, CELLS_AT_ONCE // max(m, 1))
-    if groups <= at_once:
-        yield 0, _count(group, codes, groups, m)
-        return
-    order = np.argsort(group, kind="stable")
-    group, codes = group[order], codes[order]
     for first in range(0, groups, at_once):
         last = min(first + at_once, groups)
-        rows = slice(*np.searchsorted(group, (first, last)))
-        yield first, _count(group[rows] - first, codes[rows], last - first, m)
+        owner = np.repeat(np.arange(last - first), np.diff(offsets[first : last + 1]))
+        counts = np.bincount(owner * m + codes[offsets[first] : offsets[last]], minlength=(last - first) * m)
+        yield first, counts.reshape(last - first, m)
 
 
-def _count(
-    group: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], groups: int, m: int
-) -> NDArray[np.int64]:
-    return np.bincount(group.astype(np.int64) * m + codes, minlength=groups * m).reshape(groups, m)
+@njit(cache=True)
+def _by_group(group, codes, groups):  # type: ignore[no-untyped-def]
+    """The codes of all rows group by group, and where each group begins: one pass to count, one to place."""
+    offsets = np.zeros(groups + 1, dtype=np.int64)
+    for row in range(group.size):
+        offsets[group[row] + 1] += 1
+    for g in range(groups):
+        offsets[g + 1] += offsets[g]
+    free = offsets[:-1].copy()
+    placed = np.empty(group.size, dtype=np.int32)
+    for row in range(group.size):
+        g = group[row]
+        placed[free[g]] = codes[row]
+        free[g] += 1
+    return offsets, placed
