@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from bench import generators, mondrian, publish
+from bench import generators, mondrian, publish, serial
 
 full = "--full" in sys.argv
 generators.main()
 mondrian.main(full)
 publish.main(full)
+serial.main(full)

@@ -51,11 +51,15 @@ FORBIDDEN = {
     "memory": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics"},
     "publishers": {"release", "ledger", "series", "verify", "cli", "metrics"},
     "release": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
+    "verify_series": {"publishers", "series", "cli", "metrics", "policy"},
     "verify": {"publishers", "series", "cli", "metrics", "policy"},
     "ledger": {"publishers", "series", "verify", "cli", "metrics", "microdata", "schema", "policy"},
     "metrics": {"publishers", "ledger", "series", "cli", "memory", "policy"},
     "datasets": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
-    "series": {"cli", "plots"},
+    "events": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
+    "attacks": {"publishers", "ledger", "cli", "memory", "policy"},
+    "hc_safety": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory", "schema"},
+    "series": {"cli", "plots", "attacks"},
     "upkeep": {"cli", "plots"},
 }
 

@@ -181,7 +181,7 @@ def test_generate_census_and_its_presets(tmp_path: Path) -> None:
 
 
 def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text("name,age,postcode,disease\nAnn,31,01234,flu\nBob,32,01235,cold\n")
+    (tmp_path / "v.csv").write_text("name,age,postcode,disease\nAnn,31,01234,flu\nBob,32,01234,cold\n")
     answers = "identifier\nquasi\nnumber\nquasi-identifier\ncategory\nsensitive\ncategory\n"
     ok("init", tmp_path / "s", "--from", tmp_path / "v.csv", "-p", "k=2", answers=answers)
     ok("init", tmp_path / "t", "--from", tmp_path / "v.csv", "-p", "k=2", "--yes")
@@ -199,7 +199,7 @@ def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
         (("init", "s", "--schema", "s.toml", "--publisher", "magic"), "no publisher called magic"),
         (("init", "s", "--schema", "s.toml", "-p", "k"), "NAME=VALUE"),
         (("init", "s", "--schema", "s.toml", "--require", "z=3"), "z"),
-        (("verify", "t.csv"), "--schema FILE and --require"),
+        (("verify", "t.csv"), "no series and no table"),
         (("frobnicate",), "frobnicate"),
         (("publish",), "series"),
         (("restore", "nothing.tar", "s"), "nothing.tar"),
@@ -241,3 +241,28 @@ def test_help_does_not_wait_for_the_heavy_libraries() -> None:
         "import sys, republish.cli; print([m for m in ('numba', 'polars', 'sqlalchemy') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_attack_says_what_adversaries_find_out(published: Path) -> None:
+    found = document(
+        "attack", published / "series", "--attack", "intersection,tau", "--truth", published / "data/views"
+    )
+    assert [result["attack"] for result in found["attacks"]] == ["intersection", "tau"]  # type: ignore[index,attr-defined]
+    assert found["attacks"][1]["overall"]["people"] > 300  # type: ignore[index]
+    text = ok("attack", published / "series", "--compromised", "0.1")
+    for name in ("intersection", "tau", "compromised", "historical", "vulnerable", "hc-unsafe"):
+        assert name in text
+    refused = republish("attack", published / "series", "--attack", "magic")
+    assert refused.returncode == 2
+    assert "there are intersection, tau" in refused.stderr
+
+
+def test_the_demo_shows_a_safe_series_and_a_broken_one(tmp_path: Path) -> None:
+    text = ok("demo", "--out", tmp_path / "demo", "--weeks", "2")
+    assert text.count("every promise holds") == 2
+    lines = [
+        line.split() for line in text.splitlines() if line.strip().startswith(("mondrian  ", "tau-safety  "))
+    ]
+    determined = {(line[0], line[1]): int(line[3].replace(",", "")) for line in lines}
+    assert determined["mondrian", "tau"] > 100
+    assert determined["tau-safety", "tau"] == determined["tau-safety", "intersection"] == 0

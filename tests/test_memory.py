@@ -55,14 +55,34 @@ def test_without_erases_just_those(
 def test_a_base_and_its_changes_read_as_one(tmp_path: Path) -> None:
     memory_of({(1, 1): 1, (2, 2): 2}).write(tmp_path / "base.parquet")
     memory_of({(2, 2): 5, (3, 3): 3}).write(tmp_path / "change.parquet")
-    read = read_memory([tmp_path / "base.parquet", tmp_path / "change.parquet"])
+    read = read_memory([tmp_path / "base.parquet", tmp_path / "change.parquet"], 2)
     assert entries_of(read) == {(1, 1): 1, (2, 2): 5, (3, 3): 3}
 
 
 def test_a_column_that_one_side_lacks_is_filled_with_zeros() -> None:
     old, new = memory_of({(1, 1): 1}), memory_of({(2, 2): 2})
-    wider = Memory(new.people, {**new.columns, "signature": np.array([7], dtype=np.int64)})
-    assert old.merged(wider).columns["signature"].tolist() == [0, 7]
+    wider = Memory(new.people, {**new.columns, "group@1": np.array([7], dtype=np.int32)})
+    assert old.merged(wider).columns["group@1"].tolist() == [0, 7]
+    assert wider.merged(memory_of({(2, 2): 3})).columns["group@1"].tolist() == [7]
+
+
+def test_signatures_are_written_out_and_read_back(tmp_path: Path) -> None:
+    def bearing(
+        entries: dict[tuple[int, int], int], places: list[int], table: tuple[tuple[int, ...], ...]
+    ) -> Memory:
+        plain = memory_of(entries)
+        return Memory(
+            plain.people, {**plain.columns, "signature": np.array(places, dtype=np.int32)}, table, 1
+        )
+
+    bearing({(1, 1): 1, (2, 2): 2, (4, 4): 1}, [1, -1, 0], ((3, 4), (5, 6, 7))).write(
+        tmp_path / "base.parquet"
+    )
+    bearing({(2, 2): 5, (3, 3): 3}, [0, 0], ((3, 4),)).write(tmp_path / "change.parquet")
+    read = read_memory([tmp_path / "base.parquet", tmp_path / "change.parquet"], 2)
+    spelled = [read.signatures[place] if place >= 0 else None for place in read.columns["signature"]]
+    assert spelled == [(5, 6, 7), (3, 4), (3, 4), (3, 4)]
+    assert read.release == 2
 
 
 def test_seen_in_keeps_those_of_one_release() -> None:

@@ -152,11 +152,13 @@ class TestIdentifiers:
         with pytest.raises(ViewError, match="Write them as text"):
             read_view(table, SCHEMA)
 
-    def test_a_list_of_people_is_its_column_or_its_only_one(self) -> None:
-        assert read_identifiers(pl.DataFrame({"id": ["a"], "x": ["b"]}), "id").to_list() == ["a"]
-        assert read_identifiers(pl.DataFrame({"who": [3]}), "id").to_list() == ["3"]
-        with pytest.raises(ViewError, match="a column id, or one column only"):
-            read_identifiers(pl.DataFrame({"x": ["a"], "y": ["b"]}), "id")
+    def test_a_list_of_people_is_the_column_of_that_name_each_once(self) -> None:
+        assert read_identifiers(pl.DataFrame({"id": ["a", "b", "a"], "x": ["b"] * 3}), "id").to_list() == [
+            "a",
+            "b",
+        ]
+        with pytest.raises(ViewError, match="a column id, with that name in its first line"):
+            read_identifiers(pl.DataFrame({"who": [3]}), "id")
 
 
 class TestNumbers:

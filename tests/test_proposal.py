@@ -49,7 +49,7 @@ def test_typed_columns_are_understood() -> None:
 
 def test_a_name_of_an_identifier_comes_before_other_unique_texts() -> None:
     found = roles(name=["Ada", "Bob"], patient_id=["P1", "P2"], age=[1, 1])
-    assert found["name"] == ("quasi-identifier", "category")
+    assert found["name"] == ("drop", None)
     assert found["patient_id"] == ("identifier", None)
 
 
@@ -83,7 +83,7 @@ def test_a_private_name_counts_more_than_different_values() -> None:
 
 def test_long_texts_are_better_dropped() -> None:
     (proposal,) = propose(pl.DataFrame({"remark": ["long text " * 10] * 2}))
-    assert proposal.why == "long texts; consider dropping the column"
+    assert proposal.role == "drop"
 
 
 @pytest.mark.parametrize("text", ["20-01-05", "2020-1-5"])

@@ -212,7 +212,7 @@ def test_the_policy_is_frozen_after_the_first_release(series: Series, views: lis
 
 def test_a_changed_hierarchy_is_a_changed_policy(series: Series, views: list[Path]) -> None:
     series.publish(views[0])
-    file = series.root / "hierarchies" / "diagnosis.csv"
+    file = series.root / "hierarchies" / "1-diagnosis.csv"
     file.write_text(file.read_text().replace(";HIV;", ";other;"))
     with pytest.raises(PolicyError, match="frozen"):
         Series.open(series.root).publish(views[1])

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from republish import (
+    BrokenPromise,
     Category,
     Number,
     Ordered,
@@ -22,6 +23,7 @@ from republish import (
     read_view,
     verify_table,
 )
+from republish.cells import Cells
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy
 from republish.release import build_release
@@ -87,8 +89,8 @@ def test_the_group_column_goes_first() -> None:
 
 def test_a_group_whose_rows_differ_is_a_claim_and_no_protection() -> None:
     grouped = table("11", "22").with_columns(group=pl.Series([7, 7, 7, 7]))
-    uniform = verify_table(grouped, SCHEMA, parse_requirements("k=4")).checks[-1]
-    assert (uniform.promise, uniform.holds, uniform.groups) == ("uniform groups", False, 1)
+    checks = {c.promise: c for c in verify_table(grouped, SCHEMA, parse_requirements("k=4")).checks}
+    assert (checks["uniform groups"].holds, checks["uniform groups"].groups) == (False, 1)
 
 
 def test_fully_starred_rows_count_as_suppressed() -> None:
@@ -116,6 +118,18 @@ def test_histograms_in_parts_are_those_of_the_whole(monkeypatch: pytest.MonkeyPa
     parts = list(histograms(group, codes, 50, 7))
     assert len(parts) == 25
     assert np.array_equal(np.concatenate([counts for _, counts in parts]), whole)
+
+
+def test_a_column_without_a_role_is_not_passed_over() -> None:
+    named = table("1234", "1234").with_columns(name=pl.Series([f"n{i}" for i in range(8)]))
+    failed = [c.promise for c in verify_table(named, SCHEMA, parse_requirements("k=2")).checks if not c.holds]
+    assert failed == ["columns have roles"]
+
+
+def test_a_table_of_nothing_but_stars_is_one_group() -> None:
+    stars = pl.DataFrame({"age": ["*", "*"], "stage": ["a1", "a1"]})
+    found = verify_table(stars, SCHEMA, parse_requirements("k=100"))
+    assert (found.groups, found.suppressed, found.holds) == (1, 0, False)
 
 
 # Against the view -----------------------------------------------------------------------------------
@@ -176,7 +190,30 @@ def test_promises_are_recomputed_from_the_table_not_from_the_record(
     series.publish(views[0])
     rewrite(series.root / "releases/0001/table.parquet", pl.lit("discharged").alias("diagnosis"))
     found = series.verify().releases[1]
-    assert {c.promise for c in found.checks if not c.holds} == {"l=3", "same tables"}
+    assert {c.promise for c in found.checks if not c.holds} == {"l=3", "same tables", "membership"}
+
+
+def test_a_csv_table_that_says_more_than_the_parquet_table_is_found(
+    series: Series, views: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Cells.texts
+    monkeypatch.setattr(Cells, "texts", lambda self: honest(self) + " and more")
+    with pytest.raises(BrokenPromise, match="same tables"):
+        series.publish(views[0])
+
+
+def test_an_edited_policy_is_found(series: Series, views: list[Path]) -> None:
+    series.publish(views[0])
+    settings = series.root / "series.toml"
+    settings.write_text(settings.read_text().replace("k = 5", "k = 500"))
+    found = Series.open(series.root).verify()
+    assert [problem for problem in found.problems if "series.toml" in problem]
+
+
+def test_a_lost_secret_is_found(series: Series, views: list[Path]) -> None:
+    series.publish(views[0])
+    (series.root / "private" / "secret.key").unlink()
+    assert [problem for problem in series.verify().problems if "secret" in problem]
 
 
 def test_a_release_that_cannot_be_read_is_a_problem_not_a_crash(series: Series, views: list[Path]) -> None:

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use, so that `republish --help` does not wait for numba and polars.
 _HOMES = {
+    "republish.attacks": ("Adversary", "AttackResult", "attack"),
     "republish.errors": (
         "BrokenPromise",
         "CannotPublish",
@@ -29,7 +30,8 @@ _HOMES = {
     "republish.metrics": ("Measures", "measure"),
     "republish.microdata": ("Microdata", "read_view"),
     "republish.once": ("anonymize",),
-    "republish.publishers": ("Mondrian",),
+    "republish.publishers": ("CorSplit", "MInvariance", "Mondrian", "TauSafety"),
+    "republish.publishers.breach": ("breach_probability",),
     "republish.release": ("Release",),
     "republish.requirements": (
         "AlphaKAnonymity",
@@ -52,6 +54,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604 - every name is a text
 
 if TYPE_CHECKING:
+    from republish.attacks import Adversary as Adversary
+    from republish.attacks import AttackResult as AttackResult
+    from republish.attacks import attack as attack
     from republish.errors import BrokenPromise as BrokenPromise
     from republish.errors import CannotPublish as CannotPublish
     from republish.errors import LedgerError as LedgerError
@@ -70,7 +75,11 @@ if TYPE_CHECKING:
     from republish.microdata import Microdata as Microdata
     from republish.microdata import read_view as read_view
     from republish.once import anonymize as anonymize
+    from republish.publishers import CorSplit as CorSplit
+    from republish.publishers import MInvariance as MInvariance
     from republish.publishers import Mondrian as Mondrian
+    from republish.publishers import TauSafety as TauSafety
+    from republish.publishers.breach import breach_probability as breach_probability
     from republish.release import Release as Release
     from republish.requirements import AlphaKAnonymity as AlphaKAnonymity
     from republish.requirements import BetaLikeness as BetaLikeness

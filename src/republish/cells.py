@@ -210,23 +210,26 @@ def _members(
 
 @njit(cache=True)
 def _extents(coordinates, group, groups):  # type: ignore[no-untyped-def]
-    """Lowest and highest coordinate, missing ones and size of every group in one pass."""
-    low = np.full(groups, np.inf)
-    high = np.full(groups, -np.inf)
-    absent = np.zeros(groups, dtype=np.int64)
-    size = np.zeros(groups, dtype=np.int64)
+    """Lowest and highest coordinate, missing ones and size of every group in one pass.
+
+    What belongs to a group lies side by side: rows come in no order of groups, and memory is slow to jump.
+    """
+    bounds = np.empty((groups, 2))
+    bounds[:, 0] = np.inf
+    bounds[:, 1] = -np.inf
+    counts = np.zeros((groups, 2), dtype=np.int64)
     for row in range(group.size):
         g = group[row]
         if g < 0:
             continue
-        size[g] += 1
+        counts[g, 1] += 1
         x = coordinates[row]
         if x == -np.inf:
-            absent[g] += 1
+            counts[g, 0] += 1
             continue
-        low[g] = min(low[g], x)
-        high[g] = max(high[g], x)
-    return low, high, absent, size
+        bounds[g, 0] = min(bounds[g, 0], x)
+        bounds[g, 1] = max(bounds[g, 1], x)
+    return bounds[:, 0].copy(), bounds[:, 1].copy(), counts[:, 0].copy(), counts[:, 1].copy()
 
 
 def _as_lists(values: pl.Series, offsets: IntArray) -> pl.Series:

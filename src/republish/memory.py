@@ -8,7 +8,7 @@ disk a memory is a base file and the entries changed since; a fresh base is writ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +34,22 @@ NEVER = 0
 
 @dataclass(frozen=True)
 class Memory:
-    """One entry a person, sorted by pseudonym; `columns` run parallel to `people`."""
+    """One entry a person, sorted by pseudonym; `columns` run parallel to `people`.
+
+    `release` is the number of releases made so far. A column "signature" points into `signatures`, sets of
+    sensitive codes; -1 where a person has none.
+    """
 
     people: WordArray
     columns: Mapping[str, npt.NDArray[Any]]
+    signatures: tuple[tuple[int, ...], ...] = ()
+    release: int = 0
 
     @classmethod
-    def empty(cls) -> Memory:
-        """The memory of a series that has published nothing."""
-        return cls(
-            np.empty((0, 2), dtype=np.uint64), {name: np.empty(0, dtype=kind) for name, kind in CORE.items()}
-        )
+    def empty(cls, release: int = 0) -> Memory:
+        """The memory of a series that has published nobody."""
+        columns = {name: np.empty(0, dtype=kind) for name, kind in CORE.items()}
+        return cls(np.empty((0, 2), dtype=np.uint64), columns, release=release)
 
     @property
     def size(self) -> int:
@@ -56,50 +61,83 @@ class Memory:
         found: IntArray = _find(self.people, people)
         return found
 
+    def signature_column(self) -> IntArray:
+        """Where each person's signature stands in `signatures`, -1 for none."""
+        return self.columns.get("signature", np.full(self.size, -1, dtype=np.int32))
+
     def merged(self, newer: Memory) -> Memory:
-        """All entries, those of `newer` in place of older ones; a column one side lacks is filled with zeros."""
-        if not self.size:
-            return newer
-        stay = newer.find(self.people) < 0
+        """All entries, the columns of `newer` in place of older ones; what a side lacks is filled with zeros.
+
+        A column that only the older memory has keeps its values, also for people of the newer one.
+        """
+        place = newer.find(self.people)
+        stay = place < 0
         people = np.concatenate([self.people[stay], newer.people])
         order = order_of(people)
         columns = {}
-        for name in {**self.columns, **newer.columns}:
-            kind = (newer.columns.get(name, self.columns.get(name))).dtype  # type: ignore[union-attr]
-            old = self.columns.get(name, np.zeros(self.size, dtype=kind))[stay]
-            new = newer.columns.get(name, np.zeros(newer.size, dtype=kind))
-            columns[name] = np.concatenate([old, new])[order]
-        return Memory(people[order], columns)
+        for name, old in self.columns.items():
+            new = newer.columns.get(name)
+            if new is None:
+                new = (
+                    np.zeros(newer.size, dtype=old.dtype)
+                    if name != "signature"
+                    else np.full(newer.size, -1, np.int32)
+                )
+                new[place[~stay]] = old[~stay]
+            columns[name] = np.concatenate([old[stay], new])[order]
+        for name in set(newer.columns) - set(self.columns):
+            fill = np.full(int(stay.sum()), -1 if name == "signature" else 0, dtype=newer.columns[name].dtype)
+            columns[name] = np.concatenate([fill, newer.columns[name]])[order]
+        return Memory(people[order], columns, self.signatures, max(self.release, newer.release))
+
+    def only(self, entries: BoolArray) -> Memory:
+        """The memory of some of its people."""
+        columns = {name: column[entries] for name, column in self.columns.items()}
+        return replace(self, people=self.people[entries], columns=columns)
 
     def without(self, people: WordArray) -> Memory:
         """The memory with these people erased."""
-        gone = np.zeros(self.size, dtype=np.bool_)
+        stay = np.ones(self.size, dtype=np.bool_)
         entries = self.find(people)
-        gone[entries[entries >= 0]] = True
-        return Memory(self.people[~gone], {name: column[~gone] for name, column in self.columns.items()})
+        stay[entries[entries >= 0]] = False
+        return self.only(stay)
 
     def seen_in(self, release: int) -> Memory:
         """The entries of everyone whose last sight is this release."""
-        now = self.columns["last"] == release
-        return Memory(self.people[now], {name: column[now] for name, column in self.columns.items()})
+        return self.only(self.columns["last"] == release)
 
     def write(self, path: Path) -> None:
-        """Write the memory as one Parquet file."""
+        """Write the memory as one Parquet file; signatures are spelled out."""
         keys = {name: self.people[:, i] for i, name in enumerate(KEY)}
-        pl.DataFrame({**keys, **self.columns}).write_parquet(
-            path, compression="lz4"
-        )  # pseudonyms do not shrink
+        frame = pl.DataFrame({**keys, **self.columns})
+        if "signature" in self.columns:
+            spelled = pl.Series([list(signature) for signature in self.signatures], dtype=pl.List(pl.Int32))
+            place = pl.Series(self.columns["signature"])
+            place = pl.select(pl.when(place >= 0).then(place)).to_series()
+            frame = frame.with_columns(spelled.gather(place).alias("signature"))
+        frame.write_parquet(path, compression="lz4")  # pseudonyms do not shrink
 
 
-def read_memory(paths: list[Path]) -> Memory:
+def read_memory(paths: list[Path], release: int) -> Memory:
     """The memory of a base file and the files of changes after it, oldest first."""
-    memory = Memory.empty()
-    for path in paths:
-        frame = pl.read_parquet(path)
-        people = np.column_stack([frame[name].to_numpy() for name in KEY])
-        part = Memory(people, {name: frame[name].to_numpy() for name in frame.columns if name not in KEY})
-        memory = memory.merged(part)
-    return memory
+    frame = pl.concat([pl.read_parquet(path) for path in paths], how="diagonal") if paths else pl.DataFrame()
+    if not frame.height:
+        return Memory.empty(release)
+    if len(paths) > 1:
+        frame = frame.unique(subset=list(KEY), keep="last", maintain_order=True)
+    people = np.column_stack([frame[name].to_numpy() for name in KEY])
+    order = order_of(people)
+    signatures: tuple[tuple[int, ...], ...] = ()
+    if "signature" in frame.columns:
+        distinct = frame["signature"].drop_nulls().unique(maintain_order=True)
+        table = distinct.to_frame("signature").with_row_index("place")
+        places = frame.select("signature").join(table, on="signature", how="left", maintain_order="left")[
+            "place"
+        ]
+        frame = frame.with_columns(places.cast(pl.Int32).fill_null(-1).alias("signature"))
+        signatures = tuple(tuple(codes) for codes in distinct.to_list())
+    columns = {name: frame[name].fill_null(0).to_numpy()[order] for name in frame.columns if name not in KEY}
+    return Memory(people[order], columns, signatures, release)
 
 
 @dataclass(frozen=True)
@@ -129,6 +167,7 @@ def sight(view: Microdata, digests: WordArray, group: IntArray, release: int, me
             "code": view.codes.astype(np.int32),
             "group": group.astype(np.int32),
         },
+        release=release,
     )
 
 

@@ -102,7 +102,7 @@ class Microdata:
         return replace(
             self,
             identifiers=None,
-            points=np.take(self.points, order, axis=1),
+            points=_gathered(self.points, order),
             codes=self.codes[order],
             insensitive=self.insensitive[order] if self.insensitive.width else self.insensitive,
             people=people[order],
@@ -115,10 +115,18 @@ class Microdata:
         """
         words = np.zeros(self.rows, dtype=np.uint64)
         for axis, coordinates in zip(self.axes, self.points, strict=True):
-            there = np.flatnonzero(~np.isneginf(coordinates))
+            there: IntArray | slice = slice(None)
+            if len(coordinates) and coordinates.min() == MISSING:
+                there = np.flatnonzero(~np.isneginf(coordinates))
             values, place = _distinct(axis, coordinates[there])
             words[there] += secret.text_words(f"{axis.column.name}={value}" for value in values)[place]
         return words
+
+
+def _gathered(points: FloatArray, order: IntArray) -> FloatArray:
+    """The columns of all rows in another order; one gather of a frame uses all cores."""
+    columns = pl.DataFrame([pl.Series(str(q), row) for q, row in enumerate(points)])[order]
+    return np.array([columns[str(q)].to_numpy() for q in range(len(points))]).reshape(points.shape)
 
 
 def _distinct(axis: Axis, coordinates: FloatArray) -> tuple[Sequence[object], IntArray]:
@@ -139,6 +147,7 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
     declared = (*schema.quasi_identifiers, schema.sensitive)
     table = read_table(source, schema.missing, [c.name for c in declared if isinstance(c, Number)])
     schema.require_labels(table.columns)
+    table = table.drop(schema.dropped, strict=False)
     require_single_values(table)
     identifiers = _identifiers(table[schema.identifier]) if schema.identifier else None
     points = np.empty((len(schema.quasi_identifiers), table.height), dtype=np.float64)
@@ -210,12 +219,11 @@ def _identifiers(column: pl.Series) -> pl.Series:
 
 
 def read_identifiers(source: Any, name: str) -> pl.Series:
-    """The identifiers in a table's column of that name, or in its only column."""
+    """The identifiers in a table's column of that name, each once."""
     table = read_table(source)
-    column = name if name in table.columns else table.columns[0]
-    if column != name and table.width > 1:
-        raise ViewError(f"a list of people must have a column {name}, or one column only")
-    return _identifiers(table[column])
+    if name not in table.columns:
+        raise ViewError(f"a list of people must have a column {name}, with that name in its first line")
+    return _identifiers(table[name].drop_nulls().unique(maintain_order=True))
 
 
 def _locate(column: pl.Series, declared: Column, out: FloatArray) -> Axis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
-_MAY_CHANGE = ("one_table",)
-_SECTIONS = {"schema", "publisher", "require", "seed", "one_table", "ledger", "knowledge", "gate"}
+_MAY_CHANGE = ("one_table", "ledger")  # neither says what is promised
+_SECTIONS = {"schema", "publisher", "require", "seed", "one_table", "ledger"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Policy:
 
     def document(self) -> dict[str, Any]:
         """What `series.toml` says."""
-        tables = {column: f"{_HIERARCHIES}/{column}.csv" for column in table_hierarchies(self.schema)}
+        tables = {column: f"{_HIERARCHIES}/{file}" for column, file in _file_names(self.schema).items()}
         document: dict[str, Any] = {"seed": self.seed, "one_table": self.one_table}
         if self.ledger:
             document["ledger"] = self.ledger
@@ -81,9 +82,18 @@ class Policy:
         tables = table_hierarchies(self.schema)
         if tables:
             (folder / _HIERARCHIES).mkdir(exist_ok=True)
-        for column, hierarchy in tables.items():
-            hierarchy.write(folder / _HIERARCHIES / f"{column}.csv")
+        for column, file in _file_names(self.schema).items():
+            tables[column].write(folder / _HIERARCHIES / file)
+        (folder / FILE).touch(mode=0o600)  # the address of a database may hold a password
         (folder / FILE).write_text(tomli_w.dumps(self.document()), encoding="utf-8")
+
+
+def _file_names(schema: Schema) -> dict[str, str]:
+    """A file name for every table hierarchy: whatever a column is called, it stays inside its folder."""
+    return {
+        column: f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '_', column)[:40]}.csv"
+        for number, column in enumerate(table_hierarchies(schema), start=1)
+    }
 
 
 def table_hierarchies(schema: Schema) -> dict[str, Hierarchy]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from republish.errors import SchemaError
+from republish.errors import SchemaError, ViewError
 from republish.kinds import is_of_kind, require_single_values
 from republish.schema import Category, Column, Date, Number, Schema
 from republish.tables import read_table
@@ -22,6 +22,7 @@ _SENSITIVE = re.compile(
     r"religion|crime|offen[cs]e|score|debt|icd",
     re.I,
 )
+_DATA = re.compile(r"[-+]?\d[\d.,:/ -]*|")  # a number, a date or nothing: no name for a column
 _FREE_TEXT = 40  # mean characters above which a text column is prose, not a category
 
 
@@ -39,15 +40,23 @@ def propose(source: Any) -> list[Proposal]:
     """A role and a kind for every column; cautious: what may identify a person is a quasi-identifier."""
     table = read_table(source)
     require_single_values(table)
+    if sum(bool(_DATA.fullmatch(name.strip())) for name in table.columns) > table.width / 3:
+        raise ViewError(
+            "the first line must hold the names of the columns; it looks like a row of data: add a header"
+        )
     proposals = [_about(table[name]) for name in table.columns]
     identifier = _best(proposals, "identifier")
     sensitive = _best(proposals, "sensitive")
-    return [
-        replace(p, role="quasi-identifier", kind=p.kind or "category", why="another column has that role")
-        if (p.role == "identifier" and p is not identifier) or (p.role == "sensitive" and p is not sensitive)
-        else p
-        for p in proposals
-    ]
+    return [p if p in (identifier, sensitive) else _second(p) for p in proposals]
+
+
+def _second(proposal: Proposal) -> Proposal:
+    """A column whose proposed role another column has: what names people is dropped, the rest may identify them."""
+    if proposal.role == "identifier":
+        return replace(proposal, role="drop", why="nearly every row has its own value: it would name people")
+    if proposal.role == "sensitive":
+        return replace(proposal, role="quasi-identifier", why="another column is the sensitive one")
+    return proposal
 
 
 def _best(proposals: list[Proposal], role: str) -> Proposal | None:
@@ -77,7 +86,7 @@ def _about(column: pl.Series) -> Proposal:
     if kind == "category" and distinct == rows > 1:
         return Proposal(name, "identifier", None, "every row has its own value")
     if kind == "category" and filled.cast(pl.String).str.len_chars().sum() > _FREE_TEXT * len(filled):
-        return Proposal(name, "quasi-identifier", kind, "long texts; consider dropping the column")
+        return Proposal(name, "drop", None, "long texts say more of a person than can be generalized")
     return Proposal(
         name, "quasi-identifier", kind, f"{distinct} different values, may be known from elsewhere"
     )
@@ -105,6 +114,7 @@ def schema_from(proposals: list[Proposal]) -> Schema:
         [_column(p) for p in proposals if p.role == "quasi-identifier"],
         _column(sensitive[0]) if sensitive else None,
         [p.name for p in proposals if p.role == "insensitive"],
+        dropped=[p.name for p in proposals if p.role == "drop"],
     )
 
 

@@ -84,9 +84,9 @@ class Release:
     def _spread(self, by_group: list[pl.Series], rows: slice = slice(None)) -> pl.DataFrame:
         """Group-level columns repeated for every row, then the rest."""
         group = self.group[rows]
-        columns = [column.gather(group - 1) for column in by_group]
+        cells = pl.DataFrame(by_group)[group - 1]  # one gather of a frame uses all cores
         return pl.DataFrame(
-            [pl.Series("group", group, dtype=pl.Int32), *columns, *self.rest[rows].get_columns()]
+            [pl.Series("group", group, dtype=pl.Int32), *cells.get_columns(), *self.rest[rows].get_columns()]
         )
 
     def write(self, folder: Path, about: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 Roles: the *identifier* names a person and is never published; *quasi-identifiers* may be known from
 elsewhere and are generalized; the *sensitive* column is what nobody may learn of a person;
-*insensitive* columns are published as they are. Kinds: number, ordered, category, date.
+*insensitive* columns are published as they are; columns to *drop* are left out. Kinds: number, ordered,
+category, date.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 from republish.errors import SchemaError
 from republish.hierarchies import ROOT, Hierarchy, Rule, read_hierarchy, rule_from_spec
 
-ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive")
+ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 KINDS = ("number", "ordered", "category", "date")
 DISTANCES = ("equal", "ordered", "hierarchical")
 
@@ -160,6 +161,7 @@ class Schema:
     sensitive: Column | None = None
     insensitive: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -168,6 +170,7 @@ class Schema:
         sensitive: Column | str | None = None,
         insensitive: Iterable[str] = (),
         missing: Iterable[str] = (),
+        dropped: Iterable[str] = (),
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -176,7 +179,8 @@ class Schema:
         object.__setattr__(self, "sensitive", sensitive)
         object.__setattr__(self, "insensitive", tuple(insensitive))
         object.__setattr__(self, "missing", tuple(missing))
-        names = self.columns
+        object.__setattr__(self, "dropped", tuple(dropped))
+        names = (*self.columns, *self.dropped)
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise SchemaError(f"a column has one role; these have two: {', '.join(twice)}")
@@ -227,6 +231,7 @@ class Schema:
             renewed(self.sensitive) if self.sensitive else None,
             self.insensitive,
             self.missing,
+            self.dropped,
         )
 
     def require_labels(self, found: Sequence[str]) -> None:
@@ -238,20 +243,18 @@ class Schema:
             )
         if len(set(found)) < len(found):
             raise SchemaError("two columns of the table have the same name; rename one")
-        unlabelled = [name for name in found if name not in self.columns]
+        known = {*self.columns, *self.dropped}
+        unlabelled = [name for name in found if name not in known]
         if unlabelled:
             name = unlabelled[0]
             key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
             raise SchemaError(
                 f"every column needs a role; without one: {', '.join(unlabelled)}. Add to the schema, for example, "
-                f'[columns.{key}] with role = "insensitive", or one of {", ".join(ROLES[:3])}; or drop the column'
+                f'[columns.{key}] with role = "drop" to leave it out, or one of {", ".join(ROLES[:4])}'
             )
         absent = [name for name in self.columns if name not in found]
         if absent:
-            raise SchemaError(
-                f"the schema names columns that the table does not have: {', '.join(absent)}; "
-                f"the table has {', '.join(found)}"
-            )
+            raise SchemaError(f"the schema names columns that the table does not have: {', '.join(absent)}")
 
 
 def read_schema(path: Path) -> Schema:
@@ -282,7 +285,7 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         role = settings.get("role") if isinstance(settings, Mapping) else None
         if role not in ROLES:
             raise SchemaError(f"column {name} needs a role: one of {', '.join(ROLES)}")
-        plain = role in ("identifier", "insensitive")
+        plain = role in ("identifier", "insensitive", "drop")
         if plain and settings.keys() - {"role", "kind"}:
             raise SchemaError(f"column {name}: an {role} has no setting but its role; remove the others")
         by_role[role].append(name if plain else _column(name, settings, folder))
@@ -300,6 +303,7 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         quasi_identifiers=by_role["quasi-identifier"],
         sensitive=by_role["sensitive"][0] if by_role["sensitive"] else None,
         insensitive=by_role["insensitive"],
+        dropped=by_role["drop"],
         missing=_missing(document),
     )
 
@@ -366,6 +370,8 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
         columns[column.name] = settings
     for name in schema.insensitive:
         columns[name] = {"role": "insensitive"}
+    for name in schema.dropped:
+        columns[name] = {"role": "drop"}
     document: dict[str, Any] = {"columns": columns}
     if schema.missing:
         document["missing"] = list(schema.missing)

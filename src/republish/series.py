@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from republish.errors import LedgerError, PolicyError
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
 from republish.ledger import Draft, Entry, Ledger
-from republish.memory import Arrivals, Memory, compare, read_memory, sight
+from republish.memory import KEY, Arrivals, Memory, compare, read_memory, sight
 from republish.metrics import Measures, measure
 from republish.microdata import Microdata, read_view
 from republish.policy import Policy, hierarchies_digest, read_policy
@@ -30,11 +31,12 @@ from republish.scales import Scales
 from republish.schema import Schema
 from republish.secret import VARIABLE, Secret, pseudonym_texts, write_secret
 from republish.types import IntArray
-from republish.verify import (
+from republish.verify import Verification, verify_against_view, verify_release
+from republish.verify_series import (
+    Appearances,
     SeriesVerification,
-    Verification,
-    verify_against_view,
-    verify_release,
+    check_against_memory,
+    signatures_of,
     verify_series,
 )
 
@@ -97,31 +99,21 @@ class Series:
         `one_table` accepts a publisher that promises nothing over the series.
         """
         root = Path(root)
-        if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        if root.exists() and not _is_free(root):
             raise LedgerError(f"{root} must be a new or empty folder; choose another name")
         chosen = secrets.randbelow(2**31) if seed is None else seed
         policy = Policy(schema, publisher, chosen, one_table, ledger)
-        private = root / "private"
-        root.mkdir(parents=True, exist_ok=True)
-        private.mkdir(mode=0o700)
-        secret = (
-            Secret.load(private / "secret.key")
-            if _secret_in_environment()
-            else write_secret(private / "secret.key")
-        )
-        policy.write(root)
-        made = Ledger.create(
-            root,
-            {
-                "seed": policy.seed,
-                "secret": secret.fingerprint(),
-                "policy": policy.digest(),
-                "promises": policy.promises,
-                "tool": republish.__version__,
-            },
-            ledger,
-        )
-        return cls(root, policy, made)
+        try:
+            _clear(root)
+            return cls(root, policy, _make(root, policy))
+        except OSError as problem:
+            shutil.rmtree(root, ignore_errors=True)
+            raise LedgerError(
+                f"the series could not be made at {root}: {problem.strerror}; no series was made"
+            ) from None
+        except LedgerError:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
 
     @classmethod
     def open(cls, root: str | Path) -> Series:
@@ -169,12 +161,16 @@ class Series:
 
     def scales(self, number: int) -> Scales:
         """What the codes and coordinates of a release mean."""
-        path = self.ledger.path(self.record(number).payload["scales"])
+        path = self.ledger.intact(self.record(number).payload["scales"])
         return Scales.from_json(json.loads(path.read_text(encoding="utf-8")), self.schema)
+
+    def known_values(self) -> pl.Series:
+        """The sensitive values that the codes of all releases point into."""
+        return self.scales(len(self.records)).values
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""
-        return read_memory([self.ledger.path(name) for name in self.memory_files()])
+        return read_memory([self.ledger.intact(name) for name in self.memory_files()], len(self.records))
 
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
@@ -185,9 +181,13 @@ class Series:
 
     def membership(self, number: int) -> pl.DataFrame:
         """Private: the pseudonym of everyone in a release and the group they were published in (0 = suppressed)."""
+        return self.appearances(number).select("person", "group")
+
+    def appearances(self, number: int) -> pl.DataFrame:
+        """Private: everyone in a release with group, sensitive code and a digest of the quasi-identifiers."""
         frame = pl.read_parquet(self.ledger.path(self.membership_file(number)))
-        words = np.column_stack([frame["person_high"].to_numpy(), frame["person_low"].to_numpy()])
-        return pl.DataFrame([pseudonym_texts(words), frame["group"]])
+        words = np.column_stack([frame[name].to_numpy() for name in KEY])
+        return pl.DataFrame([pseudonym_texts(words), *(frame[name] for name in ("group", "code", "row"))])
 
     def membership_file(self, number: int) -> str:
         """The name of the newest membership file of a release; forgetting someone writes a new one."""
@@ -196,6 +196,12 @@ class Series:
             if entry.kind == "forget":
                 name = entry.payload["memberships"].get(str(number), name)
         return name
+
+    def true_codes(self, number: int, view: Any) -> pl.DataFrame:
+        """Private: the pseudonym and sensitive code of everyone in a raw view of that release, to score attacks."""
+        raw = read_view(view, self.schema, self.scales(number).values).pseudonymous(self.secret())
+        assert raw.people is not None
+        return pl.DataFrame([pseudonym_texts(raw.people), pl.Series("code", raw.codes)])
 
     def pseudonyms(self, identifiers: Iterable[str]) -> pl.Series:
         """The pseudonyms of these people in this series."""
@@ -213,7 +219,36 @@ class Series:
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> SeriesVerification:
         """Recompute everything that the series promises from what is stored."""
-        return verify_series(self, progress)
+        found = verify_series(self, progress)
+        return replace(found, problems=(*self._policy_problems(), *found.problems))
+
+    def _policy_problems(self) -> list[str]:
+        """What keeps the series from going on: a changed policy, a lost secret."""
+        problems = (
+            []
+            if self._policy_as_recorded()
+            else ["series.toml or a hierarchy is not what the ledger recorded"]
+        )
+        try:
+            self.secret()
+        except LedgerError:
+            problems.append("the secret of the series is missing or wrong: nobody can be recognised again")
+        return problems
+
+    def require_policy(self) -> None:
+        """Refuse to go on where the policy is not the one that releases were made under."""
+        if not self._policy_as_recorded():
+            raise PolicyError(
+                "the policy is frozen after the first release, and series.toml or a hierarchy differs from what the "
+                "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
+            )
+
+    def _policy_as_recorded(self) -> bool:
+        records = self.records
+        if not records:
+            return True
+        first, now = records[0].payload, (self.policy.digest(), hierarchies_digest(self.policy.schema))
+        return (first["policy"], first["hierarchies"]) == now
 
     # One release ----------------------------------------------------------------------------------
 
@@ -223,13 +258,13 @@ class Series:
         """One release of a view: group, verify, commit; or an error, and the series is as it was."""
         step = progress or (lambda _: None)
         with self.ledger.lock("publish --dry-run" if dry_run else "publish"):
+            self.ledger.require_present()
             head, number = self.ledger.head, len(self.records) + 1
             moment = self._moment(as_of)
             self._require_frozen_policy(number)
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
-            known = self.scales(number - 1).values if number > 1 else None
-            raw = read_view(view, schema, known).pseudonymous(secret)
+            raw = read_view(view, schema, self.known_values() if number > 1 else None).pseudonymous(secret)
             faults.reach("view-read")
             step(STEPS[1])
             memory = self.memory()
@@ -241,7 +276,7 @@ class Series:
                 group_of_row = self._write_release(draft, raw, grouping, moment)
                 faults.reach("release-written")
                 step(STEPS[3])
-                release, verification = self._verify_draft(draft, raw, group_of_row)
+                release, verification = self._verify_draft(draft, raw, group_of_row, memory)
                 faults.reach("verified")
                 step(STEPS[4])
                 measures = measure(release, suppressed=grouping.suppressed)
@@ -276,12 +311,19 @@ class Series:
         return group_of_row
 
     def _verify_draft(
-        self, draft: Draft, view: Microdata, group_of_row: IntArray
+        self, draft: Draft, view: Microdata, group_of_row: IntArray, memory: Memory
     ) -> tuple[Release, Verification]:
         """Check what lies on disk, not what the publisher or this process believes; return it as read back."""
         found = verify_release(draft.folder, view.schema, self.policy.requirements)
         stored = read_release(draft.folder, view.schema, Scales.of(view))
         verification = found.with_checks(verify_against_view(stored, view, group_of_row))
+        promises = self.policy.publisher.series_promises
+        if promises and view.people is not None:
+            signatures = signatures_of(draft.folder, view.schema, view.values)
+            now = Appearances(draft.release or 0, view.people, group_of_row, view.codes, signatures)
+            verification = verification.with_checks(
+                *check_against_memory(promises, now, stored.sizes, memory)
+            )
         verification.require()
         return stored, verification
 
@@ -294,7 +336,7 @@ class Series:
             json.dumps(Scales.of(view).to_json(view.schema), ensure_ascii=False), encoding="utf-8"
         )
         membership = draft.private_file("membership")
-        Memory(seen.people, {"group": seen.columns["group"]}).write(membership)
+        Memory(seen.people, {name: seen.columns[name] for name in ("group", "code", "row")}).write(membership)
         after = self.policy.publisher.remember(view, grouping, memory.merged(seen))
         earlier = self.memory_files()
         path = draft.private_file("memory")
@@ -325,15 +367,7 @@ class Series:
         """The policy may not change once a release was made under it."""
         if number == 1:
             return
-        first = self.record(1).payload
-        if (first["policy"], first["hierarchies"]) != (
-            self.policy.digest(),
-            hierarchies_digest(self.policy.schema),
-        ):
-            raise PolicyError(
-                "the policy is frozen after the first release, and series.toml or a hierarchy differs from what the "
-                "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
-            )
+        self.require_policy()
         if not self.policy.publisher.series_promises and not self.policy.one_table:
             raise PolicyError(
                 f"{self.policy.publisher.name} protects each release alone and promises nothing over a series; "
@@ -344,6 +378,10 @@ class Series:
         """The date of the new release, later than that of the last."""
         moment = datetime.now(UTC) if as_of is None else _instant(as_of)
         records = self.records
+        if as_of is not None and moment > datetime.now(UTC) + timedelta(days=1):
+            raise PolicyError(
+                "--as-of lies in the future, and every later release would have to lie behind it; correct it"
+            )
         if records and moment <= _instant(records[-1].payload["as_of"]):
             raise PolicyError(
                 f"a release must be later than the last one, which is as of {records[-1].payload['as_of']}; "
@@ -384,6 +422,48 @@ class Series:
         }
 
 
+_BEGUN = {"private", "hierarchies", "releases", "series.toml"}
+
+
+def _is_free(root: Path) -> bool:
+    """Whether this is an empty folder, or one that holds only what an interrupted `init` left."""
+    if not root.is_dir():
+        return False
+    names = {path.name for path in root.iterdir()}
+    published = any((root / "releases").glob("*")) or any((root / "private" / "memory").glob("*"))
+    settings = root / "series.toml"
+    elsewhere = settings.is_file() and "ledger =" in settings.read_text(encoding="utf-8", errors="replace")
+    return names <= _BEGUN and not published and not elsewhere
+
+
+def _clear(root: Path) -> None:
+    """Remove what an interrupted `init` left."""
+    for name in _BEGUN:
+        path = root / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _make(root: Path, policy: Policy) -> Ledger:
+    """Write policy and secret, then the ledger, which makes the series exist."""
+    private = root / "private"
+    root.mkdir(parents=True, exist_ok=True)
+    private.mkdir(mode=0o700)
+    file = private / "secret.key"
+    secret = Secret.load(file) if _secret_in_environment() else write_secret(file)
+    policy.write(root)
+    first = {
+        "seed": policy.seed,
+        "secret": secret.fingerprint(),
+        "policy": policy.digest(),
+        "promises": policy.promises,
+        "tool": republish.__version__,
+    }
+    return Ledger.create(root, first, policy.ledger)
+
+
 def _secret_in_environment() -> bool:
     return bool(os.environ.get(VARIABLE))
 
@@ -398,5 +478,5 @@ def _instant(text: str) -> datetime:
 
 def safer_publishers() -> str:
     """Which publishers do promise something over a series, in words."""
-    names = [name for name, kind in sorted(PUBLISHERS.items()) if kind.series_promises]
+    names = [name for name, kind in sorted(PUBLISHERS.items()) if kind.protects_series]
     return f"those that do: {', '.join(names)}" if names else "no publisher of this version does"

@@ -47,6 +47,8 @@ def _read_file(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.Data
         raise ViewError(f"{path} is a folder; a view is one CSV or Parquet file")
     if not path.exists():
         raise ViewError(f"there is no file {path}; a view is one CSV or Parquet file")
+    if not path.is_file():
+        raise ViewError(f"{path} must be a regular file, not a pipe or a device; write it to a file first")
     try:
         return _read_parquet(path) if _is_parquet(path) else _read_csv(path, missing, numbers)
     except PermissionError:

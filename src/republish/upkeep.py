@@ -112,7 +112,9 @@ def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str,
             continue
         words[gone] = 0
         path = draft.private_file("membership", release=number)
-        frame.with_columns(pl.Series(key, words[:, i]) for i, key in enumerate(KEY)).write_parquet(path)
+        nameless = [pl.Series(key, words[:, i]) for i, key in enumerate(KEY)]
+        unlinked = pl.Series("row", np.where(gone, np.uint64(0), frame["row"].to_numpy()))
+        frame.with_columns(*nameless, unlinked).write_parquet(path)
         memberships[str(number)] = draft.name(path)
         replaced.append(name)
     return memberships, replaced

@@ -1,33 +1,32 @@
 """Independent check of what a policy promises, from what is stored and nothing else.
 
 This room imports no publisher. One-table promises are recomputed from the release and the policy
-alone; that a release is true to its view is checked while the view is at hand; promises over the
-series come from all releases and the private membership.
+alone; that a release is true to its view is checked while the view is at hand. Promises over the
+series are next door, in `verify_series`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
+from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
 from republish.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET, Release
-from republish.requirements import Requirement, parse_requirements
+from republish.requirements import Requirement
 from republish.requirements.histograms import histograms
 from republish.schema import Schema
 from republish.tables import read_table
 from republish.types import BoolArray, IntArray
 
-if TYPE_CHECKING:
-    from republish.ledger import Entry, Ledger
-
-ANY = "*"
+ANY = ROOT
+_SAME = "table.csv and table.parquet say the same."
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,13 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     count as suppressed.
     """
     frame = read_table(source, schema.missing)
-    suppressed = _all_starred(frame, _quasi_columns(frame, schema))
-    return verify_frame(frame, schema, requirements, suppressed)
+    columns = _quasi_columns(frame, schema)
+    suppressed = _all_starred(frame, columns)
+    if suppressed.all():
+        suppressed[:] = False  # a table that says nothing of anybody is one group
+    return verify_frame(frame, schema, requirements, suppressed).with_checks(
+        _labelled(frame, columns, schema)
+    )
 
 
 class Table(Protocol):
@@ -193,7 +197,7 @@ def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
         if not spelled:
             raise SchemaError(
                 f"the table has no column {column.name}, a quasi-identifier of the schema; "
-                f"it has {', '.join(frame.columns)}"
+                "a CSV table starts with a line of column names"
             )
         extra = f"{column.name}_missing"
         columns += [*spelled, *([extra] if extra in frame.columns else [])]
@@ -202,6 +206,20 @@ def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
             f"the table has no column {schema.sensitive.name}, the sensitive column of the schema"
         )
     return columns
+
+
+def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
+    """Every column of a table must have a role, and none may name people."""
+    known = {"group", "level", *columns, *schema.published_columns}
+    strange = [name for name in frame.columns if name not in known]
+    return Check(
+        "columns have roles",
+        not strange,
+        "Every column of the table is a quasi-identifier, insensitive or the sensitive one; nothing names people.",
+        None,
+        0,
+        frame.height if strange else 0,
+    )
 
 
 def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
@@ -259,16 +277,50 @@ def _uniform(frame: Table, columns: list[str]) -> Check:
 
 
 def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
-    """The CSV table must hold the groups and sensitive values of the Parquet table, row by row."""
-    names = ["group", *([schema.sensitive.name] if schema.sensitive else [])]
-    types = {name: frame.schema[name] for name in names}
-    csv = pl.read_csv(folder / TABLE_CSV, columns=names, schema_overrides=types)
-    differs = abs(csv.height - frame.height)
-    if not differs:
-        differs = int(
-            np.logical_or.reduce([csv[name].ne_missing(frame[name]).to_numpy() for name in names]).sum()
-        )
-    return Check("same tables", differs == 0, "table.csv and table.parquet say the same.", None, 0, differs)
+    """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
+    path = folder / TABLE_CSV
+    plain = ["group", *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    types = {name: frame.schema[name] for name in plain}
+    differs = np.zeros(frame.height, dtype=np.bool_)
+    for name in plain:
+        csv = pl.read_csv(path, columns=[name], schema_overrides={name: types[name]})[name]
+        if len(csv) != frame.height:
+            return Check("same tables", False, _SAME, None, 0, abs(len(csv) - frame.height))
+        differs |= csv.ne_missing(frame[name]).to_numpy()
+    group, groups = _number_groups(frame, [])
+    a_row = np.empty(groups, dtype=np.int64)
+    a_row[group] = np.arange(frame.height)
+    for column in schema.quasi_identifiers:
+        csv = pl.read_csv(path, columns=[column.name], schema_overrides={column.name: pl.String})[column.name]
+        expected = _spelled(frame, column.name, a_row).gather(group)
+        differs |= csv.ne_missing(expected).to_numpy()
+    return Check("same tables", not differs.any(), _SAME, None, 0, int(differs.sum()))
+
+
+def _spelled(frame: Table, name: str, rows: IntArray) -> pl.Series:
+    """The cells of some rows of the typed table as the CSV table must spell them."""
+    missing = frame[f"{name}_missing"].gather(rows) if f"{name}_missing" in frame.columns else None
+    if name in frame.columns:
+        cell = frame[name].gather(rows)
+        text = _spelled_set(cell) if cell.dtype == pl.List else cell
+    else:
+        low, high = (frame[f"{name}_{end}"].gather(rows).cast(pl.String) for end in ("lo", "hi"))
+        dash = low.str.contains("-", literal=True) | high.str.contains("-", literal=True)
+        mark = pl.select(pl.when(dash).then(pl.lit("..")).otherwise(pl.lit("-"))).to_series()
+        text = pl.select(pl.when(low == high).then(low).otherwise("[" + low + mark + high + "]")).to_series()
+    if missing is None:
+        return text
+    return pl.select(pl.when(missing.is_null()).then(pl.lit(ANY)).otherwise(text)).to_series()
+
+
+def _spelled_set(cell: pl.Series) -> pl.Series:
+    single = cell.list.len() == 1
+    only = cell.list.first()
+    odd = (only == ANY) | only.str.starts_with("{")
+    escaped = cell.list.eval(
+        pl.element().str.replace_all("\\", "\\\\", literal=True).str.replace_all("|", "\\|", literal=True)
+    ).list.join("|")
+    return pl.select(pl.when(single & ~odd).then(only).otherwise("{" + escaped + "}")).to_series()
 
 
 def _counterfeits_fit(frame: Table, folder: Path) -> Check:
@@ -318,91 +370,4 @@ def verify_against_view(release: Release, view: Microdata, group_of_row: IntArra
         None,
         0,
         wrong,
-    )
-
-
-@dataclass(frozen=True)
-class SeriesVerification:
-    """What is wrong with the ledger and its files, and the checks of every release."""
-
-    problems: tuple[str, ...]
-    releases: dict[int, Verification]
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems and all(verification.holds for verification in self.releases.values())
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
-        return {
-            "holds": self.holds,
-            "problems": list(self.problems),
-            "releases": {
-                str(number): verification.as_dict() for number, verification in self.releases.items()
-            },
-        }
-
-
-class Stored(Protocol):
-    """What a series shows of itself to be verified."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Its ledger."""
-        ...
-
-    @property
-    def schema(self) -> Schema:
-        """Its schema with all amendments."""
-        ...
-
-    def membership_file(self, number: int) -> str:
-        """The name of the membership file of a release."""
-        ...
-
-
-def verify_series(series: Stored, progress: Callable[[int, int], None] | None = None) -> SeriesVerification:
-    """Check the chain and all files, then every promise of every release, from what is stored."""
-    problems = tuple(series.ledger.check())
-    releases: dict[int, Verification] = {}
-    records, schema = series.ledger.releases(), series.schema
-    for done, entry in enumerate(records, start=1):
-        number = entry.release or done
-        try:
-            releases[number] = _verify_stored(series, entry, schema)
-        except (OSError, pl.exceptions.PolarsError, SchemaError, ViewError):
-            problems = (*problems, f"release {number} cannot be read any more")
-        if progress:
-            progress(done, len(records))
-    return SeriesVerification(problems, releases)
-
-
-def _verify_stored(series: Stored, entry: Entry, schema: Schema) -> Verification:
-    number = entry.release or 0
-    requirements = parse_requirements(entry.payload["promises"]["one_table"])
-    folder = series.ledger.folder(number)
-    found = verify_release(folder, schema, requirements)
-    members = pl.read_parquet(series.ledger.path(series.membership_file(number)))
-    return found.with_checks(_members_fit(folder, members))
-
-
-def _members_fit(folder: Path, members: pl.DataFrame) -> Check:
-    """The private membership must account for every row of every group, counterfeits aside."""
-    group = pl.read_parquet(folder / TABLE_PARQUET, columns=["group"])["group"].to_numpy()
-    groups = int(group.max()) if len(group) else 0
-    stated = np.zeros(groups + 1, dtype=np.int64)
-    if (folder / COUNTERFEITS).exists():
-        held = pl.read_csv(folder / COUNTERFEITS)
-        stated[held["group"].to_numpy()] = held["count"].to_numpy()
-    owned = np.bincount(members["group"].to_numpy(), minlength=groups + 1)[: groups + 1]
-    differs = (np.bincount(group, minlength=groups + 1) - stated != owned)[1:]
-    stray = int((members["group"] > groups).sum())
-    return Check(
-        "membership",
-        not differs.any() and not stray,
-        "Every published row belongs to one remembered person, counterfeits aside.",
-        None,
-        int(differs.sum()),
-        stray,
     )

@@ -82,7 +82,7 @@ def test_every_kernel_has_a_number_of_its_own():
         if module.name != "rules":
             loaded = importlib.import_module(f"republish.requirements.{module.name}")
             numbers += [value for name, value in vars(loaded).items() if name.startswith("OP_")]
-    assert sorted(numbers) == list(range(12))
+    assert sorted(numbers) == list(range(14))
 
 
 def test_a_huge_delta_asks_only_that_every_value_occurs():

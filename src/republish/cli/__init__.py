@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from republish import __version__
-from republish.cli import keep, look, publish, start
+from republish.cli import attack, keep, look, publish, start
 from republish.cli.output import say_error
 from republish.errors import RepublishError
 
@@ -37,6 +37,7 @@ app.command("history", rich_help_panel=_LOOK)(look.history)
 app.command("show", rich_help_panel=_LOOK)(look.show)
 app.command("verify", rich_help_panel=_LOOK)(look.verify)
 app.command("measure", rich_help_panel=_LOOK)(look.measure)
+app.command("attack", rich_help_panel=_LOOK)(attack.attack)
 app.command("backup", rich_help_panel=_KEEP)(keep.backup)
 app.command("restore", rich_help_panel=_KEEP)(keep.restore)
 
@@ -69,6 +70,12 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as problem:
+        code = 2
+        say_error(
+            f"the system refused {problem.filename or 'a file'}: {problem.strerror}; check path and rights",
+            "System",
+        )
     except Exception as problem:
         code = 2
         if hasattr(problem, "format_message"):  # wrong use, as the parser of the command line says it

@@ -17,9 +17,11 @@ def backup(
 ) -> None:
     """Write the whole series, checked first, into one archive."""
     from republish import ledger
-    from republish.policy import read_policy
+    from republish.series import Series
 
-    ledger.backup(series, archive, read_policy(series).ledger, without_secret)
+    opened = Series.open(series)
+    opened.require_policy()
+    ledger.backup(series, archive, opened.policy.ledger, without_secret)
     say(
         f"{archive} holds the series"
         + (" without its secret" if without_secret else " and its secret: guard it")
@@ -29,9 +31,19 @@ def backup(
 def restore(
     archive: Annotated[Path, typer.Argument(help="An archive that `backup` wrote.")],
     series: Annotated[Path, typer.Argument(help="New or empty folder.")],
+    to_ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", help="URL of an empty database for the catalogue; else a local file."),
+    ] = None,
 ) -> None:
     """Unpack an archive into a new folder and check it."""
-    from republish import ledger
+    from dataclasses import replace
 
-    ledger.restore(archive, series)
+    from republish import ledger
+    from republish.policy import read_policy
+
+    ledger.restore(archive, series, to_ledger)
+    policy = read_policy(series)
+    if policy.ledger != to_ledger:  # never write into the database of the series that was backed up
+        replace(policy, ledger=to_ledger).write(series)
     say(f"{series} restored and checked; next: republish verify {series}")

@@ -23,19 +23,26 @@ def history(series: Folder, as_json: Json = False) -> None:
     opened = Series.open(series)
     lines = [_line(opened, entry) for entry in opened.records]
     others = [
-        {"entry": entry.seq, "kind": entry.kind, "recorded_at": entry.recorded_at, "release": entry.release}
+        {
+            "entry": entry.seq,
+            "kind": entry.kind,
+            "recorded_at": entry.recorded_at,
+            "release": entry.release,
+            "digest": entry.digest,
+        }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")
     ]
     if as_json:
-        say_json({"series": str(series), "releases": lines, "other_entries": others})
+        head = opened.ledger.head.digest
+        say_json({"series": str(series), "releases": lines, "other_entries": others, "head": head})
         return
     if lines:
-        say_table(list(_COLUMNS.values()), [[line[key] or "" for key in _COLUMNS] for line in lines])
+        say_table(list(_COLUMNS.values()), [[_shown(line, key) for key in _COLUMNS] for line in lines])
     else:
         say(f"nothing published yet; next: republish publish {series} VIEW.csv")
     say_table(
-        ("entry", "what", "when", "release"), [tuple(other.values()) for other in others], "Other entries"
+        ("entry", "what", "when", "release"), [tuple(other.values())[:4] for other in others], "Other entries"
     )
 
 
@@ -53,6 +60,11 @@ _COLUMNS = {
     "highest_risk": "risk",
     "status": "",
 }
+
+
+def _shown(line: dict[str, Any], key: str) -> Any:
+    """A figure of the history; where nothing was suppressed or added, the column stays empty and is left out."""
+    return line[key] or None if key in ("suppressed", "counterfeits", "status") else line[key]
 
 
 def _line(series: Series, entry: Any) -> dict[str, Any]:
@@ -155,6 +167,10 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Recompute every promise from what is stored; exit 1 where one does not hold."""
+    from republish.errors import PolicyError
+
+    if not target.exists():
+        raise PolicyError(f"there is no series and no table at {target}")
     if target.is_dir():
         _verify_series(target, schema, require, as_json)
     else:
@@ -179,7 +195,8 @@ def _verify_series(folder: Path, schema: Path | None, require: str, as_json: boo
             say(f"problem: {problem}")
         for release, verification in found.releases.items():
             _say_broken(f"release {release}: ", verification)
-        promised = opened.policy.promises
+        records = opened.records
+        promised = records[-1].payload["promises"] if records else opened.policy.promises
         if found.holds:
             say(
                 f"verified: {len(found.releases)} releases, chain and files intact, every group satisfies "

@@ -15,7 +15,9 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 def publish(
     series: Folder,
     view: Annotated[Path, typer.Argument(help="The raw view: one CSV or Parquet file.")],
-    as_of: Annotated[str | None, typer.Option(help="Date of the release, later than the last. [now]")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Date of the release, later than the last; else now.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -101,4 +103,6 @@ def forget(
     say(
         f"{number(done.erased)} of {number(done.asked)} people erased from the memory and from {done.releases} releases"
     )
+    if done.erased < done.asked:
+        say(f"{number(done.asked - done.erased)} of the list are not remembered by this series")
     say(done.consequence)

@@ -14,7 +14,7 @@ from republish.ledger.catalogue import Catalogue, overtaken
 from republish.ledger.chain import KINDS, WITH_RELEASE, Entry, Head, Record, entry_of, faults_in, seal
 from republish.ledger.check import Progress, check_series
 from republish.ledger.draft import Draft
-from republish.ledger.files import Layout, remove, split_name, sync_folder, writing
+from republish.ledger.files import Layout, measure, remove, split_name, sync_folder, writing
 from republish.ledger.lock import hold
 from republish.ledger.settle import named_files, resolve, roll_forward, sweep
 
@@ -88,6 +88,20 @@ class Ledger:
         """Where a file that an entry names lies now."""
         release, inner = split_name(name)
         return self.root / inner if release is None else self.folder(release) / inner
+
+    def intact(self, name: str) -> Path:
+        """Where a private file lies, after a look that it is what the ledger recorded; an error where it is not."""
+        path, recorded = self.path(name), named_files(self.entries())[0].get(name)
+        if recorded is None or not path.is_file() or measure(path) != recorded:
+            raise _altered(name)
+        return path
+
+    def require_present(self) -> None:
+        """An error unless every file that the ledger names is there with its size."""
+        for name, recorded in named_files(self.entries())[0].items():
+            path = self.path(name)
+            if not path.is_file() or path.stat().st_size != recorded["bytes"]:
+                raise _altered(name)
 
     def check(self, progress: Progress | None = None) -> list[str]:
         """A sentence for everything that is wrong with the series on disk; empty if it is intact.
@@ -171,6 +185,8 @@ class Ledger:
         if not published:
             raise LedgerError(f"release {release} must hold at least one file, but none was staged")
         if self.layout.release(release or 0).exists():
+            if self.head.seq != head.seq:
+                raise overtaken(head)
             raise LedgerError(
                 f"{self.layout.release(release or 0)} is taken by a folder that is not part of the series; "
                 "nothing was committed: move that folder away and repeat the command"
@@ -225,6 +241,12 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _altered(name: str) -> LedgerError:
+    return LedgerError(
+        f"{name} is missing or was altered; nothing was written: restore the series from a backup"
+    )
 
 
 def _require_free_keys(payload: dict[str, Any], *more: str) -> None:

@@ -17,10 +17,22 @@ from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory import Memory
 from republish.microdata import Microdata
+from republish.publishers.cor_split import CorSplit
+from republish.publishers.m_invariance import MInvariance
 from republish.publishers.mondrian import Mondrian
+from republish.publishers.tau_safety import TauSafety
 from republish.requirements import KAnonymity, Requirement
 
-__all__ = ["PUBLISHERS", "Mondrian", "Publisher", "make_publisher", "parameters_of"]
+__all__ = [
+    "PUBLISHERS",
+    "CorSplit",
+    "MInvariance",
+    "Mondrian",
+    "Publisher",
+    "TauSafety",
+    "make_publisher",
+    "parameters_of",
+]
 
 
 class Publisher(Protocol):
@@ -29,11 +41,16 @@ class Publisher(Protocol):
     name: ClassVar[str]
     paper: ClassVar[str]
     summary: ClassVar[str]
-    series_promises: ClassVar[tuple[str, ...]]
+    protects_series: ClassVar[bool]
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
         """What every group satisfies."""
+        ...
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together, as `verify` reads it; empty where each is protected alone."""
         ...
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
@@ -45,7 +62,9 @@ class Publisher(Protocol):
         ...
 
 
-PUBLISHERS: dict[str, type[Any]] = {publisher.name: publisher for publisher in (Mondrian,)}
+PUBLISHERS: dict[str, type[Any]] = {
+    publisher.name: publisher for publisher in (Mondrian, MInvariance, TauSafety, CorSplit)
+}
 
 
 def make_publisher(

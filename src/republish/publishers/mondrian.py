@@ -50,7 +50,7 @@ class Mondrian:
         "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     )
     summary: ClassVar[str] = "Cuts the table at medians, again and again, into groups of similar rows."
-    series_promises: ClassVar[tuple[str, ...]] = ()
+    protects_series: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
@@ -69,6 +69,11 @@ class Mondrian:
     def requirements(self) -> tuple[Requirement, ...]:
         """What every group satisfies."""
         return (KAnonymity(self.k), *self.require)
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """Nothing: each release is protected alone."""
+        return ()
 
     def publish(self, view: Microdata, memory: object, rng: np.random.Generator) -> Grouping:
         """Return a partition of all rows; memory and chance play no part in it.

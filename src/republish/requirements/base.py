@@ -4,8 +4,8 @@ A group is known by its histogram over the m sensitive codes; the whole table by
 A table without a sensitive column has one code, which every row bears. A missing sensitive value is a
 code like any other.
 
-Every requirement here is closed under union: if two disjoint groups satisfy it, so do their rows taken
-together (each model's file says why). Only k-anonymity and distinct l-diversity also survive the
+Every requirement but m-uniqueness and its weak form is closed under union: if two disjoint groups satisfy
+it, so do their rows taken together (each model's file says why). Only k-anonymity and distinct l-diversity also survive the
 addition of any single row; none survives every removal.
 """
 

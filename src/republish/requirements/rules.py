@@ -23,6 +23,7 @@ from republish.requirements.delta_disclosure import OP_DELTA, _delta
 from republish.requirements.distinct_l_diversity import OP_DISTINCT, _distinct
 from republish.requirements.entropy_l_diversity import OP_ENTROPY, _entropy
 from republish.requirements.k_anonymity import OP_K
+from republish.requirements.m_uniqueness import OP_M_UNIQUE, _m_unique
 from republish.requirements.parameters import MOST
 from republish.requirements.probabilistic_l_diversity import OP_PROBABILISTIC, _probabilistic
 from republish.requirements.recursive_diversity import OP_RECURSIVE, _recursive
@@ -34,6 +35,7 @@ from republish.requirements.t_closeness import (
     _t_hierarchical,
     _t_ordered,
 )
+from republish.requirements.weak_m_uniqueness import OP_WEAK_M_UNIQUE, _weak_m_unique
 
 
 class Rules(NamedTuple):
@@ -122,4 +124,8 @@ def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
         return _beta_enhanced(rules, i, counts, size)
     if op == OP_DELTA:
         return _delta(rules, i, counts, size)
+    if op == OP_M_UNIQUE:
+        return _m_unique(rules, i, counts, size)
+    if op == OP_WEAK_M_UNIQUE:
+        return _weak_m_unique(rules, i, counts, size)
     return op == OP_ALPHA and _alpha(rules, i, counts, size)

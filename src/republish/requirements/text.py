@@ -13,9 +13,11 @@ from republish.requirements.delta_disclosure import DeltaDisclosure
 from republish.requirements.distinct_l_diversity import LDiversity
 from republish.requirements.entropy_l_diversity import EntropyLDiversity
 from republish.requirements.k_anonymity import KAnonymity
+from republish.requirements.m_uniqueness import MUniqueness
 from republish.requirements.probabilistic_l_diversity import ProbabilisticLDiversity
 from republish.requirements.recursive_diversity import RecursiveDiversity
 from republish.requirements.t_closeness import TCloseness
+from republish.requirements.weak_m_uniqueness import WeakMUniqueness
 
 _Number = int | float
 
@@ -30,6 +32,8 @@ _ONE: dict[str, Callable[..., Requirement]] = {
     "beta": BetaLikeness,
     "beta-enhanced": lambda beta: BetaLikeness(beta, enhanced=True),
     "delta": DeltaDisclosure,
+    "m-unique": MUniqueness,
+    "weak-m-unique": WeakMUniqueness,
 }
 _TWO: dict[str, tuple[str, Callable[..., Requirement]]] = {
     "recursive": ("c/l", RecursiveDiversity),

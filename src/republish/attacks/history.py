@@ -1,0 +1,251 @@
+"""What an adversary reads: every release, who is in which group, and what she is granted beyond that.
+
+Each paper behind these attacks grants her the respondents of every group. She is never told which rows are
+counterfeit, only how many. Event lists are granted or not; true values serve to score her, and to tell her
+those of compromised people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from republish.errors import PolicyError
+from republish.events import Appearances, Events, events_of
+from republish.release import Release
+from republish.series import Series
+from republish.types import IntArray
+
+LEFT_OUT = -1
+_FORGOTTEN = "0" * 32
+
+
+@dataclass(frozen=True)
+class Table:
+    """One release: the group of every member (0, 1, ..., -1 where left out), and group and code of every row.
+
+    Published rows of a group that outnumber its members belong to nobody: counterfeits, and people who were
+    forgotten since.
+    """
+
+    person: IntArray
+    group: IntArray
+    row_group: IntArray
+    row_code: IntArray
+
+
+@dataclass(frozen=True)
+class History:
+    """All releases as arrays; appearances are sorted by release and group, groups numbered through the series.
+
+    `group_start[i]` is the first group of release i, `member_start[g]` the first appearance in group g, and group g
+    holds the value `value_code[j]` `value_count[j]` times for j from `value_start[g]` to `value_start[g + 1]`.
+    """
+
+    people: int
+    values: int
+    group_start: IntArray
+    member_start: IntArray
+    person: IntArray
+    value_start: IntArray
+    value_code: IntArray
+    value_count: IntArray
+    events: Events | None = None
+    truth: IntArray | None = None
+    names: pl.Series | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        people: int,
+        values: int,
+        tables: Sequence[Table],
+        events: Events | None = None,
+        truth: Sequence[IntArray] | None = None,
+        names: pl.Series | None = None,
+    ) -> History:
+        """The history of releases given as arrays; `truth` runs parallel to the members of each table."""
+        if truth is not None and len(truth) != len(tables):
+            raise PolicyError(
+                f"truth must hold one array a release; there are {len(truth)} for {len(tables)}"
+            )
+        if events is not None and (events.people, events.releases) != (people, len(tables)):
+            raise PolicyError(
+                f"event lists must cover {people} people and {len(tables)} releases; "
+                f"they cover {events.people} and {events.releases}"
+            )
+        groups = [_groups(table, people, values, number) for number, table in enumerate(tables, 1)]
+        group_start = np.append(0, np.cumsum(groups, dtype=np.int64)).astype(np.int64)
+        kept = [np.flatnonzero(table.group != LEFT_OUT) for table in tables]
+        joined = _joined([t.group[k] + s for t, k, s in zip(tables, kept, group_start, strict=False)])
+        order = np.argsort(joined, kind="stable")
+        rows = _joined([table.row_group + start for table, start in zip(tables, group_start, strict=False)])
+        cells = rows * values + _joined([table.row_code for table in tables])
+        distinct, count = np.unique(cells, return_counts=True)
+        history = cls(
+            people=people,
+            values=values,
+            group_start=group_start,
+            member_start=_starts(joined, int(group_start[-1])),
+            person=_joined([t.person[k] for t, k in zip(tables, kept, strict=True)])[order],
+            value_start=_starts(distinct // max(values, 1), int(group_start[-1])),
+            value_code=(distinct % max(values, 1)).astype(np.int32),
+            value_count=count.astype(np.int32),
+            events=events,
+            truth=None
+            if truth is None
+            else _joined([codes[k] for codes, k in zip(truth, kept, strict=True)])[order].astype(np.int32),
+            names=names,
+        )
+        history._require_consistency()
+        return history
+
+    @property
+    def releases(self) -> int:
+        """Number of releases."""
+        return len(self.group_start) - 1
+
+    @property
+    def groups(self) -> int:
+        """Number of groups in all releases."""
+        return len(self.member_start) - 1
+
+    @cached_property
+    def group(self) -> IntArray:
+        """The group of every appearance."""
+        return np.repeat(np.arange(self.groups), np.diff(self.member_start))
+
+    @cached_property
+    def release(self) -> IntArray:
+        """The release of every appearance: 0, 1, ..."""
+        return np.repeat(np.arange(self.releases), np.diff(self.group_start))[self.group]
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Published rows of every group."""
+        return _sums(self.value_count, self.value_start)
+
+    @property
+    def nobodys(self) -> IntArray:
+        """Rows of every group that belong to no member: counterfeits, and people forgotten since."""
+        return self.sizes - np.diff(self.member_start)
+
+    @property
+    def diversity(self) -> int:
+        """Fewest distinct values of any group that has members: what each release alone seems to promise."""
+        peopled = np.diff(self.member_start) > 0
+        return int(np.diff(self.value_start)[peopled].min()) if peopled.any() else 0
+
+    def _require_consistency(self) -> None:
+        if (self.nobodys < 0).any():
+            raise PolicyError(
+                f"a group cannot have more members than published rows; {np.count_nonzero(self.nobodys < 0)} have"
+            )
+        if self.truth is None:
+            return
+        held = np.repeat(np.arange(self.groups), np.diff(self.value_start)) * self.values + self.value_code
+        true, count = np.unique(self.group * self.values + self.truth, return_counts=True)
+        place = np.minimum(np.searchsorted(held, true), max(len(held) - 1, 0))
+        wrong = (
+            (held[place] != true) | (self.value_count[place] < count) if len(true) else np.zeros(0, np.bool_)
+        )
+        if wrong.any():
+            raise PolicyError(
+                f"true values must be among those published for their group; {np.count_nonzero(wrong)} are not. "
+                "Give the views that these releases were made from"
+            )
+
+
+def history_of(series: Series, truth: Sequence[pl.DataFrame] | None = None) -> History:
+    """The history of a published series, event lists included.
+
+    True values are those the series keeps in private; `truth` puts others in their place, one frame a release
+    with the columns person (pseudonym) and code.
+    """
+    numbers = range(1, len(series.records) + 1)
+    if series.schema.sensitive is None:
+        raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
+    if truth is not None and len(truth) != len(numbers):
+        raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
+    values = series.scales(numbers[-1]).values if numbers else pl.Series("", [], dtype=pl.String)
+    seen = [series.appearances(number).filter(pl.col("person") != _FORGOTTEN) for number in numbers]
+    if truth is not None:
+        seen = [_with_truth(frame, codes) for frame, codes in zip(seen, truth, strict=True)]
+    everyone = (
+        pl.concat([frame["person"] for frame in seen]) if seen else pl.Series("person", [], dtype=pl.String)
+    )
+    names = everyone.unique().sort().rename("person")
+    index = names.to_frame().with_row_index("index")
+    who = [
+        _column(frame.join(index, on="person", how="left", maintain_order="left"), "index") for frame in seen
+    ]
+    codes = [_column(frame, "code") for frame in seen]
+    appearances = [
+        Appearances(person, code, frame["row"].to_numpy())
+        for person, code, frame in zip(who, codes, seen, strict=True)
+    ]
+    tables = [
+        Table(person, _column(frame, "group") - 1, *_rows(series.release(number), values))
+        for number, person, frame in zip(numbers, who, seen, strict=True)
+    ]
+    return History.of(len(names), len(values), tables, events_of(len(names), appearances), codes, names)
+
+
+def _with_truth(seen: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
+    joined = seen.drop("code").join(
+        truth.select("person", "code"), on="person", how="left", maintain_order="left", validate="m:1"
+    )
+    missing = joined["code"].null_count()
+    if missing:
+        raise PolicyError(
+            f"truth must cover everyone in a release; {missing} of {seen.height} people are missing"
+        )
+    return joined
+
+
+def _rows(release: Release, values: pl.Series) -> tuple[IntArray, IntArray]:
+    """Group and sensitive code of every published row."""
+    assert release.schema.sensitive is not None
+    published = release.rest[release.schema.sensitive.name].cast(values.dtype).to_frame("value")
+    places = values.to_frame("value").with_row_index("code")
+    coded = published.join(places, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return release.group.astype(np.int64) - 1, _column(coded, "code")
+
+
+def _column(frame: pl.DataFrame, name: str) -> IntArray:
+    return frame[name].cast(pl.Int64).to_numpy()
+
+
+def _groups(table: Table, people: int, values: int, number: int) -> int:
+    """How many groups a table has; refused where its arrays contradict each other."""
+    if len(table.person) != len(table.group) or len(table.row_group) != len(table.row_code):
+        raise PolicyError(f"release {number}: the arrays of members, and those of rows, must be equally long")
+    limits = ((table.person, 0, people), (table.row_code, 0, values), (table.group, LEFT_OUT, None))
+    for array, low, high in limits:
+        if len(array) and (array.min() < low or (high is not None and array.max() >= high)):
+            raise PolicyError(
+                f"release {number}: people, groups or codes lie outside their range; number them afresh"
+            )
+    if len(np.unique(table.person)) != len(table.person):
+        raise PolicyError(f"release {number}: nobody may be in a release twice")
+    highest = max((int(part.max()) for part in (table.group, table.row_group) if len(part)), default=-1)
+    return highest + 1
+
+
+def _joined(parts: list[IntArray]) -> IntArray:
+    return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _starts(group: IntArray, groups: int) -> IntArray:
+    """Where each group starts among items sorted by group."""
+    return np.append(0, np.cumsum(np.bincount(group, minlength=groups))).astype(np.int64)
+
+
+def _sums(counts: IntArray, starts: IntArray) -> IntArray:
+    totals = np.append(0, np.cumsum(counts, dtype=np.int64))
+    summed: IntArray = totals[starts[1:]] - totals[starts[:-1]]
+    return summed

@@ -1,0 +1,344 @@
+"""Kernels of the buckets: counting places, filling them, and the plan of new buckets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from republish.publishers._geometry import Centre, Geometry, clear, include, measure, new_centre
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Lists(NamedTuple):
+    """Lists of numbers, one after the other: list i is `items[offsets[i] : offsets[i + 1]]`."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+
+class Bars(NamedTuple):
+    """Codes that must not share a bucket with a row: list `of_row[row]`, none where that is -1."""
+
+    of_row: NDArray[np.int64]
+    codes: Lists
+
+
+class Draft(NamedTuple):
+    """Buckets being filled: sorted signatures, rows at each place of them, the bucket of each row or -1."""
+
+    signatures: Lists
+    held: NDArray[np.int64]
+    bucket: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def find_place(signatures: Lists, bucket: int, code: int) -> int:
+    """Return where a code stands in the signature of a bucket, -1 where it does not."""
+    left, right = signatures.offsets[bucket], signatures.offsets[bucket + 1]
+    end = right
+    while left < right:
+        middle = (left + right) // 2
+        if signatures.items[middle] < code:
+            left = middle + 1
+        else:
+            right = middle
+    return left if left < end and signatures.items[left] == code else -1
+
+
+@njit(cache=True, nogil=True)
+def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of every row in the signature of its bucket, -1 where it has none."""
+    places = np.full(bucket.size, -1, np.int64)
+    for row in range(bucket.size):
+        if bucket[row] >= 0:
+            places[row] = find_place(signatures, bucket[row], codes[row])
+    return places
+
+
+@njit(cache=True, nogil=True)
+def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many rows the most frequent code of each bucket has."""
+    heights = np.zeros(signatures.offsets.size - 1, np.int64)
+    for b in range(heights.size):
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            heights[b] = max(heights[b], held[p])
+    return heights
+
+
+@njit(cache=True, nogil=True)
+def place_random(
+    draft: Draft, wanted: NDArray[np.int64], newcomers: Lists, left: NDArray[np.int64], least: int
+) -> None:
+    """Fill the places wanted with the next newcomers of their code while those left stay `least`-eligible.
+
+    `left` counts the newcomers of each code that are not placed, which are the last of their lists. The
+    draft, `wanted` and `left` are changed. With `least` 0 every newcomer may be taken.
+    """
+    signatures = draft.signatures
+    total, largest, ties = _summary(left)
+    for b in range(signatures.offsets.size - 1):
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            code = signatures.items[p]
+            while wanted[p] > 0 and left[code] > 0:
+                alone = left[code] == largest and ties == 1
+                if least * (largest - alone) > total - 1:
+                    break
+                draft.bucket[newcomers.items[newcomers.offsets[code + 1] - left[code]]] = b
+                draft.held[p] += 1
+                wanted[p] -= 1
+                left[code] -= 1
+                total -= 1
+                if left[code] + 1 == largest:
+                    ties -= 1
+                    if ties == 0:
+                        total, largest, ties = _summary(left)
+
+
+@njit(cache=True, nogil=True)
+def _summary(left: NDArray[np.int64]) -> tuple[int, int, int]:
+    """Return the sum, the largest number and how often that occurs."""
+    total, largest, ties = 0, 0, 0
+    for count in left:
+        total += count
+        if count > largest:
+            largest, ties = count, 1
+        elif count == largest:
+            ties += 1
+    return total, largest, ties
+
+
+@njit(cache=True, nogil=True)
+def place_nearest(
+    space: Geometry,
+    draft: Draft,
+    wanted: NDArray[np.int64],
+    newcomers: Lists,
+    members: Lists,
+    bars: Bars,
+) -> None:
+    """Fill the places wanted of each bucket in turn with the newcomers nearest to the mean of its rows.
+
+    A bucket that has no rows yet grows around the first newcomer of its first code. The draft and `wanted`
+    are changed; `members` lists the rows that the buckets had before.
+    """
+    signatures = draft.signatures
+    centre = new_centre(space)
+    for b in range(signatures.offsets.size - 1):
+        ready = False
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            code = signatures.items[p]
+            if wanted[p] <= 0 or newcomers.offsets[code] == newcomers.offsets[code + 1]:
+                continue
+            if not ready:
+                _gather(space, centre, members, b)
+                ready = True
+            taken = _take(space, draft, centre, newcomers, bars, b, p, wanted[p])
+            draft.held[p] += taken
+            wanted[p] -= taken
+
+
+@njit(cache=True, nogil=True)
+def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int) -> None:
+    """Let the centre be that of the members of a bucket."""
+    clear(space, centre)
+    if bucket + 1 < members.offsets.size:
+        for i in range(members.offsets[bucket], members.offsets[bucket + 1]):
+            include(space, centre, members.items[i])
+
+
+@njit(cache=True, nogil=True)
+def _take(
+    space: Geometry,
+    draft: Draft,
+    centre: Centre,
+    newcomers: Lists,
+    bars: Bars,
+    bucket: int,
+    place: int,
+    wanted: int,
+) -> int:
+    """Put the `wanted` nearest newcomers into a place and return how many there were.
+
+    Ties are broken by their order. They are added to the centre; where that is empty, the first newcomer in
+    order takes its part.
+    """
+    code = draft.signatures.items[place]
+    begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
+    rows = np.empty(end - begin, np.int64)
+    found = 0
+    for i in range(begin, end):
+        row = newcomers.items[i]
+        if draft.bucket[row] < 0 and not is_barred(draft.signatures, bars, bucket, row):
+            rows[found] = row
+            found += 1
+    rows = rows[:found]
+    if found > wanted:
+        seeded = centre.size[0] == 0
+        if seeded:
+            include(space, centre, rows[0])
+        rows = _lowest(rows, measure(space, centre, rows), wanted)
+        if seeded:
+            clear(space, centre)
+    for row in rows:
+        draft.bucket[row] = bucket
+        include(space, centre, row)
+    return rows.size
+
+
+@njit(cache=True, nogil=True)
+def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
+    """Return whether the signature of the bucket meets the codes barred from the row (both sorted)."""
+    if bars.of_row.size == 0 or bars.of_row[row] < 0:
+        return False
+    mine = bars.of_row[row]
+    i, j = signatures.offsets[bucket], bars.codes.offsets[mine]
+    i_end, j_end = signatures.offsets[bucket + 1], bars.codes.offsets[mine + 1]
+    while i < i_end and j < j_end:
+        if signatures.items[i] == bars.codes.items[j]:
+            return True
+        if signatures.items[i] < bars.codes.items[j]:
+            i += 1
+        else:
+            j += 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def barred_pairs(
+    signatures: Lists, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which rows may not join which buckets, `[row, bucket]`."""
+    barred = np.zeros((rows.size, buckets.size), np.bool_)
+    if bars.of_row.size > 0:
+        for i in range(rows.size):
+            for j in range(buckets.size):
+                barred[i, j] = is_barred(signatures, bars, buckets[j], rows[i])
+    return barred
+
+
+@njit(cache=True, nogil=True)
+def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+    """Return the rows of the `wanted` smallest distances, of equal ones the first."""
+    chosen = np.empty(wanted, np.int64)
+    if wanted == 1:
+        chosen[0] = rows[np.argmin(apart)]
+        return chosen
+    bound = np.partition(apart, wanted - 1)[wanted - 1]
+    spare = wanted
+    for value in apart:
+        spare -= value < bound
+    found = 0
+    for i in range(rows.size):
+        if apart[i] < bound or (apart[i] == bound and spare > 0):
+            spare -= apart[i] == bound
+            chosen[found] = rows[i]
+            found += 1
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def place_distances(
+    space: Geometry, members: Lists, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the squared distance of each row to each of the buckets, `[row, bucket]`."""
+    apart = np.empty((rows.size, buckets.size), np.float64)
+    centre = new_centre(space)
+    for j in range(buckets.size):
+        _gather(space, centre, members, buckets[j])
+        apart[:, j] = measure(space, centre, rows)
+    return apart
+
+
+@njit(cache=True, nogil=True)
+def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return new buckets for an m-eligible multiset: heights, ends of the signatures, codes of them all.
+
+    The next bucket takes alpha rows of each of the beta most frequent codes: the smallest beta from m on for
+    which some alpha leaves the rest m-eligible, and the largest such alpha. `counts` is used up.
+    """
+    heights = np.empty(64, np.int64)
+    ends = np.empty(64, np.int64)
+    codes = np.empty(1024, np.int64)
+    made = used = 0
+    while True:
+        order = np.argsort(-counts, kind="mergesort")
+        gamma = counts.sum()
+        if gamma == 0:
+            break
+        alpha, beta = 0, m - 1
+        while alpha < 1:
+            beta += 1
+            following = counts[order[beta]] if beta < counts.size else 0
+            alpha = min(counts[order[beta - 1]], (gamma - m * following) // beta)
+            if beta > m:
+                alpha = min(alpha, (gamma - m * counts[order[0]]) // (beta - m))
+        if made == heights.size:
+            heights = np.append(heights, np.empty(made, np.int64))
+            ends = np.append(ends, np.empty(made, np.int64))
+        while used + beta > codes.size:
+            codes = np.append(codes, np.empty(codes.size, np.int64))
+        for i in range(beta):
+            codes[used + i] = order[i]
+            counts[order[i]] -= alpha
+        used += beta
+        heights[made], ends[made] = alpha, used
+        made += 1
+    return heights[:made], ends[:made], codes[:used]
+
+
+@njit(cache=True, nogil=True)
+def place_apart(
+    draft: Draft,
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    by_code: Lists,
+    owner: NDArray[np.int64],
+    bars: Bars,
+) -> None:
+    """Put rows into buckets that do not meet what is barred from them, making buckets higher where needed.
+
+    An open place comes first, then the bucket with the shortest signature, for a higher bucket needs a
+    counterfeit for each of its other codes. `codes` holds the code of every row of the view, `by_code` lists
+    the places of each code and `owner` has their buckets. A row that fits nowhere stays out.
+    """
+    signatures = draft.signatures
+    heights = tallest(signatures, draft.held)
+    for row in rows:
+        best, cost = -1, np.int64(2**62)
+        for k in range(by_code.offsets[codes[row]], by_code.offsets[codes[row] + 1]):
+            place = by_code.items[k]
+            b = owner[place]
+            price = signatures.offsets[b + 1] - signatures.offsets[b]
+            if draft.held[place] < heights[b]:
+                price = 0
+            if price < cost and not is_barred(signatures, bars, b, row):
+                best, cost = place, price
+        if best >= 0:
+            draft.bucket[row] = owner[best]
+            draft.held[best] += 1
+            heights[owner[best]] = max(heights[owner[best]], draft.held[best])
+
+
+@njit(cache=True, nogil=True)
+def lay_out(
+    draft: Draft, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return row, code and bucket of every entry; entries without a row are counterfeits."""
+    offsets, items = draft.signatures.offsets, draft.signatures.items
+    row = np.full(starts[-1], -1, np.int64)
+    code = np.empty(starts[-1], np.int32)
+    bucket = np.empty(starts[-1], np.int32)
+    following = np.empty(items.size, np.int64)
+    for b in range(heights.size):
+        bucket[starts[b] : starts[b + 1]] = b
+        for p in range(offsets[b], offsets[b + 1]):
+            following[p] = starts[b] + (p - offsets[b]) * heights[b]
+            code[following[p] : following[p] + heights[b]] = items[p]
+    for i in range(places.size):
+        row[following[places[i]]] = i
+        following[places[i]] += 1
+    return row, code, bucket

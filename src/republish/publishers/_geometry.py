@@ -1,0 +1,228 @@
+"""Distances between rows and the middle of a set of rows, for every kind of quasi-identifier.
+
+- A number, date or ordered value is divided by the width of its domain; the middle of a set is the mean of
+  those that are not missing.
+- Two values of a hierarchy are apart by the share of leaves below their lowest common ancestor, two different
+  values of a flat category by 1. A value and a set are apart by the mean over the set.
+- A missing value is 1 apart from any that is not.
+
+The squares of the quasi-identifiers are added.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from republish.microdata import FLAT, INTERVAL, TREE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from republish.microdata import Microdata
+
+
+class Geometry(NamedTuple):
+    """The rows of a view, `x[row, axis]`: scaled numbers, or the position of a leaf; missing is -inf.
+
+    `gaps` tells which axes have missing values. The ancestors of a leaf, itself first, the root last, are leaf
+    ranges in a line of `levels[axis]` numbers of `start` and `end`, from `lines[axis]` on. Counts by node lie
+    from `offset[axis]` on, a level after the other; of a flat category there are only leaves.
+    """
+
+    x: NDArray[np.float64]
+    gaps: NDArray[np.bool_]
+    kind: NDArray[np.int8]
+    leaves: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    nodes: int
+    lines: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
+
+
+class Centre(NamedTuple):
+    """The middle of a set of rows under construction; `size` holds the number of rows.
+
+    `known` keeps the distances of leaves that were measured since the last of the `changes`.
+    """
+
+    size: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    total: NDArray[np.float64]
+    present: NDArray[np.int64]
+    tally: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    known: NDArray[np.float64]
+
+
+def geometry(view: Microdata) -> Geometry:
+    """Return the rows of a view as the kernels measure them."""
+    x = np.empty((view.rows, len(view.axes)), dtype=np.float64)
+    kind = np.array([axis.kind_code for axis in view.axes], dtype=np.int8)
+    for a, axis in enumerate(view.axes):
+        scale = axis.width if kind[a] == INTERVAL else 1.0
+        # A domain of one value has no width: all its rows are alike.
+        x[:, a] = view.points[a] / scale if scale > 0 else np.minimum(view.points[a], 0.0)
+    leaves = np.array([0 if axis.kind_code == INTERVAL else len(axis.labels) for axis in view.axes], np.int64)
+    trees = [axis.hierarchy for axis in view.axes]
+    levels = np.array([tree.start.shape[1] if tree else 1 for tree in trees], dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int32)
+    sizes = np.where(kind == TREE, leaves * levels, 0)
+    return Geometry(
+        x,
+        np.array([np.isneginf(column).any() for column in x.T], dtype=np.bool_),
+        kind,
+        leaves,
+        np.cumsum(leaves * levels) - leaves * levels,
+        int((leaves * levels).sum()),
+        np.cumsum(sizes) - sizes,
+        levels,
+        np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
+        np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_centre(space: Geometry) -> Centre:
+    """Return the middle of no rows."""
+    q = space.kind.size
+    return Centre(
+        np.zeros(1, np.int64),
+        np.empty(space.x.shape[0], np.int64),
+        np.zeros(q, np.float64),
+        np.zeros(q, np.int64),
+        np.zeros(space.nodes, np.int64),
+        np.zeros(1, np.int64),
+        np.full(space.nodes, -1, np.int64),
+        np.empty(space.nodes, np.float64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def include(space: Geometry, centre: Centre, row: int) -> None:
+    """Add a row to the set."""
+    centre.rows[centre.size[0]] = row
+    centre.size[0] += 1
+    centre.changes[0] += 1
+    _count(space, centre, row, 1)
+
+
+@njit(cache=True, nogil=True)
+def clear(space: Geometry, centre: Centre) -> None:
+    """Take all rows out of the set again; `space` must be the one they were added in."""
+    for i in range(centre.size[0]):
+        _count(space, centre, centre.rows[i], -1)
+    centre.size[0] = 0
+    centre.changes[0] += 1
+    centre.total[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _count(space: Geometry, centre: Centre, row: int, step: int) -> None:
+    for a in range(space.kind.size):
+        value = space.x[row, a]
+        if value == -np.inf:
+            continue
+        centre.present[a] += step
+        if space.kind[a] == INTERVAL:
+            centre.total[a] += step * value
+        elif space.kind[a] == FLAT:
+            centre.tally[space.offset[a] + int(value)] += step
+        else:
+            line = space.lines[a] + int(value) * space.levels[a]
+            for level in range(space.levels[a]):
+                place = space.offset[a] + level * space.leaves[a] + space.start[line + level]
+                centre.tally[place] += step
+
+
+@njit(cache=True, nogil=True)
+def measure(space: Geometry, centre: Centre, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the square of the distance of each row to the middle of a set that is not empty."""
+    total = np.zeros(rows.size, np.float64)
+    values = np.empty(rows.size, np.float64)
+    for a in range(space.kind.size):
+        for i in range(rows.size):
+            values[i] = space.x[rows[i], a]
+        _add_along(space, centre, a, values, total)
+    for i in range(rows.size):
+        total[i] /= centre.size[0] ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nearest(space: Geometry, centre: Centre, columns: NDArray[np.float64], total: NDArray[np.float64]) -> int:
+    """Return which of the rows with these values, `columns[axis, i]`, is nearest, of equal ones the first.
+
+    `total` is at least as long as a column; what it holds means nothing.
+    """
+    count = columns.shape[1]
+    total[:count] = 0.0
+    for a in range(space.kind.size):
+        _add_along(space, centre, a, columns[a], total)
+    best = 0
+    for i in range(1, count):
+        if total[i] < total[best]:
+            best = i
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _add_along(
+    space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
+) -> None:
+    """Add the squares of the distances along one axis, each times the size of the set."""
+    size, present = centre.size[0], centre.present[a]
+    if space.kind[a] == INTERVAL and not space.gaps[a]:
+        middle = centre.total[a]
+        for i in range(values.size):
+            total[i] += (values[i] * present - middle) ** 2
+        return
+    offset = space.offset[a]
+    if space.kind[a] == TREE:
+        _add_tree(space, centre, a, values, total)
+        return
+    for i in range(values.size):
+        if values[i] == -np.inf:
+            apart = float(present)
+        elif space.kind[a] == INTERVAL:
+            apart = size - present + abs(values[i] * present - centre.total[a])
+        else:
+            apart = float(size - centre.tally[offset + int(values[i])])
+        total[i] += apart * apart
+
+
+@njit(cache=True, nogil=True)
+def _add_tree(
+    space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
+) -> None:
+    """Add squares along a hierarchy; a leaf met before since the set changed is looked up."""
+    known, stamp, changes = centre.known, centre.stamp, centre.changes[0]
+    tally, start, end = centre.tally, space.start, space.end
+    offset, lines = space.offset[a], space.lines[a]
+    leaves, levels = space.leaves[a], space.levels[a]
+    present = centre.present[a]
+    absent = float(centre.size[0] - present)
+    for i in range(values.size):
+        if values[i] == -np.inf:
+            total[i] += float(present) ** 2
+            continue
+        leaf = int(values[i])
+        if stamp[offset + leaf] != changes:
+            stamp[offset + leaf] = changes
+            line = lines + leaf * levels
+            apart = absent
+            below = tally[offset + leaf]
+            for level in range(1, levels):
+                if below == present:
+                    break
+                first = start[line + level]
+                upto = tally[offset + level * leaves + first]
+                apart += (upto - below) * (end[line + level] - first) / leaves
+                below = upto
+            known[offset + leaf] = apart * apart
+        total[i] += known[offset + leaf]

@@ -1,0 +1,176 @@
+"""Cor-Split: weak m-invariance without historical correlations between few people (Riboni and Bettini).
+
+Division, balancing and assignment are those of m-invariance (see `buckets`): everyone whose value persists keeps
+the signature of her first group, also when she comes back after an absence; a new value is a new life. Then every
+bucket is cut into groups that hold each value of its signature equally often (weak m-uniqueness) and are hc-safe
+with degree n (see `republish.hc_safety`) with respect to every earlier release.
+
+What the paper leaves open, or where more can be had, is done as follows.
+
+- Cells. A bucket is first halved again and again, each time along the quasi-identifier that leaves the smallest
+  semi-perimeters, down to cells of at most eight groups; Cor-Partition (Fig. 5) works in each cell. The lists of
+  a whole bucket would be alike in one quasi-identifier and mixed in all others.
+- Temporary discards. Only a member who was with most of the others in the release that makes the group unsafe
+  is worth replacing; among those one is drawn at random, and the next of the same value takes her place.
+- Where discards do not help in any list, the group is put aside until its bucket is dealt. Then it swaps members
+  of equal value with one of the groups dealt shortly before or after, such that both are safe and small. Only
+  where no swap helps are groups merged, up to five of them, the one that adds least first: merging is what
+  makes a value occur more than once in a group, and costs precision.
+- Counterfeits are the last resort. A member replaced by a counterfeit must still be published, in a balanced
+  group. So the unsafe group is parted into two, each filled up with a counterfeit for every member that it left to
+  the other: as many counterfeits as the signature has values. That is the least possible, because a bucket stays
+  balanced only if every value gains the same number. A part of at most |Q| - n people is always safe, so halves
+  are where n is at most half of the values. Where a half is not safe, the group stays whole and gains one
+  counterfeit of each value: as n is at most m, at most |Q| - n of its rows are people then. So every bucket can
+  be published.
+
+The paper's guarantee, like its analysis, is about values that persist. Someone whose value changed still counts as
+a member of her earlier groups, which makes a group look more correlated than it is; only where all members come from
+one earlier group, and values changed among them, is that a correlation that is not counted.
+
+The memory gains one number a person and release. The check of a group takes time in proportion to the releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from republish.errors import PolicyError
+from republish.grouping import Grouping
+from republish.microdata import INTERVAL
+from republish.publishers._cor_partition import NOWHERE, Entries, partition
+from republish.publishers._implied import m_and_requirements
+from republish.publishers.breach import n_choose
+from republish.publishers.buckets import Buckets, Filling, fill_buckets, recall
+from republish.requirements import Requirement, WeakMUniqueness
+from republish.signatures import remember_signatures
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from republish.memory import Memory
+    from republish.microdata import Microdata
+
+_GROUP_IN = "group@"
+
+
+@dataclass(frozen=True)
+class CorSplit:
+    """Groups of at least `m` values, equally often each, constant over a life and hc-safe with degree `n`.
+
+    With `pad`, counterfeits help out where the newcomers are not m-eligible; otherwise that is refused.
+    """
+
+    m: int = 6
+    n: int = 3
+    pad: bool = False
+    require: tuple[Requirement, ...] = ()
+
+    name: ClassVar[str] = "cor-split"
+    paper: ClassVar[str] = (
+        "D. Riboni, C. Bettini: Cor-Split: defending privacy in data re-publication from historical correlations "
+        "and compromised tuples"
+    )
+    summary: ClassVar[str] = (
+        "Keeps everyone among the same values, and never relates fewer than n people over time."
+    )
+    protects_series: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        m, require = m_and_requirements(self.name, self.m, self.require)
+        object.__setattr__(self, "m", m)
+        object.__setattr__(self, "require", require)
+        if not _whole(self.n) or not 1 <= self.n <= m:
+            raise PolicyError(
+                f"n must be a whole number from 1 to m={m}; choose one in that range, or let for_breach find it"
+            )
+        if not isinstance(self.pad, bool):
+            raise PolicyError(f"pad must be true or false, found a {type(self.pad).__name__}; choose one")
+
+    @classmethod
+    def for_breach(cls, p: float, L: int, m: int = 6, h: float = 0.1, *, pad: bool = False) -> CorSplit:
+        """Return the publisher with the least n that keeps the probability of a breach below h (n-Choose).
+
+        Raises:
+            PolicyError: no n from 1 to m does.
+        """
+        return cls(m, n_choose(p, L, m, h), pad)
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return (WeakMUniqueness(self.m), *self.require)
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together."""
+        return (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return groups of all rows, with counterfeits where a signature or hc-safety needs them.
+
+        Raises:
+            CannotPublish: the newcomers are not m-eligible and `pad` is not set, or there are fewer than m values.
+        """
+        past = recall(view, memory)
+        keeps = past.known & (past.signature >= 0) & past.within & (past.code == view.codes)
+        buckets = fill_buckets(view, memory, keeps, self.m, rng, Filling(pad=self.pad))
+        entries = _entries(view, memory, buckets, self.n)
+        made = partition(
+            entries,
+            _sorted(entries, buckets),
+            np.diff(buckets.sig_offsets).astype(np.int64),
+            buckets.heights.astype(np.int64),
+            int(rng.integers(2**63)),
+        )
+        real = buckets.row >= 0
+        group = np.empty(view.rows, dtype=np.int32)
+        group[buckets.row[real]] = made.group[real]
+        return Grouping(
+            group,
+            np.concatenate([made.group[~real], made.extra_group]).astype(np.int32),
+            np.concatenate([buckets.code[~real], buckets.code[made.extra_like]]).astype(np.int32),
+        )
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with everyone's signature and with the groups of this release beside all earlier ones."""
+        now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
+        columns = {**memory.columns, f"{_GROUP_IN}{memory.release}": now.astype(np.int32)}
+        return remember_signatures(view, grouping, replace(memory, columns=columns))
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entries:
+    """Return the entries as the kernel reads them."""
+    real = np.flatnonzero(buckets.row >= 0)
+    row = buckets.row[real]
+    points = np.full((len(buckets.row), len(view.axes)), NOWHERE)
+    points[real] = view.points.T[row]
+    step = np.array([0.0 if axis.kind_code == INTERVAL else 1.0 for axis in view.axes], dtype=np.float64)
+    names = [f"{_GROUP_IN}{release}" for release in range(1, memory.release + 1)]
+    history = np.zeros((len(buckets.row), len(names)), dtype=np.int32)
+    if memory.size and view.people is not None:
+        entry = memory.find(view.people)[row]
+        there, entry = real[entry >= 0], entry[entry >= 0]
+        for release, name in enumerate(names):
+            if name in memory.columns:  # nobody was published in an empty release
+                history[there, release] = memory.columns[name][entry]
+    return Entries(points, view.widths, step, history, n)
+
+
+def _sorted(entries: Entries, buckets: Buckets) -> NDArray[np.int64]:
+    """Return the entries along every axis, bucket after bucket and code after code; counterfeits come last."""
+    heights = np.repeat(buckets.heights, np.diff(buckets.sig_offsets))
+    segment = np.repeat(np.arange(len(heights), dtype=np.int32), heights)
+    order = np.empty((entries.points.shape[1], len(segment)), dtype=np.int64)
+    for axis in range(len(order)):
+        along = np.argsort(entries.points[:, axis], kind="stable")
+        order[axis] = along[np.argsort(segment[along], kind="stable")]
+    return order

@@ -1,0 +1,77 @@
+"""m-invariance: whoever stays keeps the same m candidate values (Xiao and Tao, SIGMOD 2007).
+
+Every group holds at least m rows, all with different sensitive values, and whoever is in two releases in a
+row with the same value is in groups with the same set of values (signature). Whoever intersects releases
+learns nothing. A person who comes back after an absence, and one whose value changed, counts as a newcomer:
+against adversaries who know of that, see tau-safety.
+
+Phases: division by signature; balancing, where a newcomer fills a gap unless the other newcomers would then
+no longer be m-eligible, and otherwise a counterfeit; assignment of the other newcomers to new signatures;
+partition of every bucket by halving. Newcomers are chosen at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from republish.publishers._bucket_groups import halved
+from republish.publishers._implied import m_and_requirements
+from republish.publishers.buckets import Filling, fill_buckets, recall
+from republish.requirements import MUniqueness, Requirement
+from republish.signatures import remember_signatures
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from republish.grouping import Grouping
+    from republish.memory import Memory
+    from republish.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class MInvariance:
+    """Groups of at least `m` different values, the same values for everyone who stays."""
+
+    m: int = 4
+    require: tuple[Requirement, ...] = ()
+
+    name: ClassVar[str] = "m-invariance"
+    paper: ClassVar[str] = (
+        "X. Xiao, Y. Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets, "
+        "SIGMOD 2007"
+    )
+    summary: ClassVar[str] = (
+        "Keeps the set of values in a person's group the same for as long as the person stays."
+    )
+    protects_series: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
+        m, require = m_and_requirements(self.name, self.m, self.require)
+        object.__setattr__(self, "m", m)
+        object.__setattr__(self, "require", require)
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return (MUniqueness(self.m), *self.require)
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together."""
+        return (f"m-invariance={self.m}",)
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return groups of all rows and the counterfeits that keep the signatures.
+
+        Raises:
+            CannotPublish: more than one in m newcomers have the same value.
+        """
+        past = recall(view, memory)
+        keeps = past.present & (past.code == view.codes) & past.within
+        return halved(view, fill_buckets(view, memory, keeps, self.m, rng, Filling()))
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with the signature of everyone in the view."""
+        return remember_signatures(view, grouping, memory)

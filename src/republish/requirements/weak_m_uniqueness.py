@@ -1,0 +1,73 @@
+"""Weak m-uniqueness: at least m different values in every group, each equally often (Riboni and Bettini 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numba import njit
+
+from republish.requirements.base import Counts, Requirement, Values, Whole
+from republish.requirements.m_uniqueness import _at_least_two
+
+if TYPE_CHECKING:
+    from republish.requirements.rules import Rules
+
+OP_WEAK_M_UNIQUE = 13
+
+
+@dataclass(frozen=True)
+class WeakMUniqueness(Requirement):
+    """At least `m` different sensitive values in every group, each of them equally often.
+
+    m-uniqueness with every row repeated. Closed under the union of groups with the same set of values, but of
+    no others: a value of one group alone is then rarer than a shared one.
+    """
+
+    m: int
+
+    name: ClassVar[str] = "weak m-uniqueness"
+    at_least: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", _at_least_two("m", self.m))
+
+    @property
+    def text(self) -> str:
+        """`weak-m-unique=6`."""
+        return f"weak-m-unique={self.m}"
+
+    @property
+    def bound(self) -> float:
+        """The number of values asked for; a group reaches its own, 0 where they are not equally frequent."""
+        return float(self.m)
+
+    @property
+    def fewest_rows(self) -> int:
+        """One row for each value."""
+        return self.m
+
+    def describe(self) -> str:
+        """Return the promise as one sentence."""
+        return f"Every group shows at least {self.m} different sensitive values, each of them equally often."
+
+    def rule(self) -> tuple[int, float, float]:
+        """Return the kernel's number and m."""
+        return OP_WEAK_M_UNIQUE, float(self.m), 0.0
+
+    def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
+        values = np.count_nonzero(counts, axis=1)
+        even = counts.max(axis=1) * values == sizes
+        return np.where(even, values, 0).astype(np.float64)
+
+
+@njit(cache=True)
+def _weak_m_unique(rules: Rules, i: int, counts: Counts, size: int) -> bool:
+    values = 0
+    most = 0
+    for count in counts:
+        if count > 0:
+            values += 1
+            most = max(most, count)
+    return values >= rules.a[i] and most * values == size
