@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from republish.attacks.candidates import Unknowns, _size, lives
-from republish.attacks.compromised import starting_sets
+from republish.attacks.compromised import compromised, starting_sets
 from republish.attacks.history import History
 from republish.attacks.restriction import UNUSABLE, _neighbours, restrict
 from republish.attacks.results import Findings
@@ -36,6 +36,53 @@ def historical(history: History, known: BoolArray, cascade: bool = True) -> Find
     sets = starting_sets(unknowns, known)
     restrict(unknowns, sets, known, cascade, _usable(history))
     return Findings.even(unknowns, sets)
+
+
+def historical_once(history: History, known: BoolArray) -> Findings:
+    """What remains after ct-pvr and then hc-pvr, each applied a single time: what Cor-Split's Theorem 2 speaks of.
+
+    Applied again and again, as `historical` does, they reach far more people than that bound says.
+    """
+    before = compromised(history, known, cascade=False)
+    unknowns, sets = before.unknowns, before.sets.copy()
+    pairs = _pairs(
+        unknowns.of_appearance,
+        unknowns.place_start,
+        unknowns.place,
+        history.member_start,
+        _usable(history),
+        np.iinfo(np.int64).max,
+    )
+    _exclude_once(pairs, unknowns.of_appearance, history.member_start, before.sets, sets)
+    return Findings.even(unknowns, sets)
+
+
+@njit(cache=True)
+def _exclude_once(pairs, member, member_start, before, sets):  # type: ignore[no-untyped-def]
+    """From everyone on one side of a correlation, exclude what nobody on the other side could have before."""
+    words = before.shape[1]
+    side = np.zeros(len(before), dtype=np.int64)
+    held = np.empty((2, words), dtype=np.uint64)
+    for i in range(len(pairs)):
+        g, h = pairs[i]
+        for j in range(member_start[g], member_start[g + 1]):
+            side[member[j]] = 1
+        for j in range(member_start[h], member_start[h + 1]):
+            side[member[j]] = 3 if side[member[j]] == 1 else 2  # 3: on both, in common
+        held[:] = np.uint64(0)
+        for group in (g, h):
+            for j in range(member_start[group], member_start[group + 1]):
+                v = member[j]
+                if side[v] != 3:
+                    held[side[v] - 1] |= before[v]
+        for group in (g, h):
+            for j in range(member_start[group], member_start[group + 1]):
+                v = member[j]
+                if side[v] != 3:
+                    sets[v] &= held[2 - side[v]]
+        for group in (g, h):
+            for j in range(member_start[group], member_start[group + 1]):
+                side[member[j]] = 0
 
 
 def correlations(history: History, largest: int | None = None) -> tuple[Correlation, ...]:
