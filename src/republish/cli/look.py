@@ -203,7 +203,9 @@ def _verify_series(folder: Path, schema: Path | None, require: str, as_json: boo
                 f"{promised['one_table']}; over the series: {'; '.join(promised['series']) or 'nothing promised'}"
             )
             if promised["series"]:
-                say(f"          {number(found.new_lives)} changed values began a new life, with a signature of its own")
+                say(
+                    f"          {number(found.new_lives)} changed values began a new life, with a signature of its own"
+                )
     raise typer.Exit(0 if found.holds else 1)
 
 

@@ -35,6 +35,7 @@ class Ledger:
         self.root = root.absolute()
         self.layout = Layout(self.root)
         self.catalogue = Catalogue(self.layout.catalogue, url)
+        self._snapshot: tuple[Entry, ...] | None = None  # what is read again and again while the lock is held
 
     @classmethod
     def create(cls, root: Path, payload: dict[str, Any], url: str | None = None) -> Ledger:
@@ -65,7 +66,10 @@ class Ledger:
         return ledger
 
     def entries(self) -> tuple[Entry, ...]:
-        """Everything that happened to the series, oldest first."""
+        """Everything that happened to the series, oldest first; while the lock is held, as of its last commit."""
+        return self._read() if self._snapshot is None else self._snapshot
+
+    def _read(self) -> tuple[Entry, ...]:
         records, _ = self.catalogue.records()
         if not records:
             raise LedgerError("the ledger holds no entry at all; restore the series from a backup")
@@ -127,7 +131,11 @@ class Ledger:
             roll_forward(self.layout, [entry_of(record) for record in records])
             faults.reach("rolled-forward")
             sweep(self.layout, self.catalogue)
-            yield self
+            self._snapshot = self._read()
+            try:
+                yield self
+            finally:
+                self._snapshot = None
 
     def stage(self, release: int | None = None) -> Draft:
         """A draft to write the files of the next entry into; nobody sees them before `commit`."""
@@ -147,7 +155,7 @@ class Ledger:
         `payload["erased"]` names private files of earlier entries that cease to exist with this one.
         """
         number = release if release is not None or draft is None else draft.release
-        entries = self.entries()
+        entries = self._read()
         head = Head(expected.seq, expected.digest)
         if head != (entries[-1].seq, entries[-1].digest):
             raise overtaken(head)
@@ -159,6 +167,8 @@ class Ledger:
         self._append(record, head, draft)
         faults.reach("after-commit")
         entry = entry_of(record)
+        if self._snapshot is not None:
+            self._snapshot = (*entries, entry)
         roll_forward(self.layout, [entry])
         if draft is not None:
             with writing("an empty staging folder could not be removed", f"entry {entry.seq} is committed"):
@@ -185,7 +195,7 @@ class Ledger:
         if not published:
             raise LedgerError(f"release {release} must hold at least one file, but none was staged")
         if self.layout.release(release or 0).exists():
-            if self.head.seq != head.seq:
+            if self._read()[-1].seq != head.seq:
                 raise overtaken(head)
             raise LedgerError(
                 f"{self.layout.release(release or 0)} is taken by a folder that is not part of the series; "
