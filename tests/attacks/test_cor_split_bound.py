@@ -1,7 +1,8 @@
 """Cor-Split's own estimate, measured: the breach rate of the attacks it defends against is what Theorem 2 says.
 
-Over six secrets and forty draws each, .174 % were determined after 8 releases where the formula says .169 %; over three secrets
-and thirty draws, .868 % after 12 where it says .877 %. It is met, not undercut: so the test allows a quarter for chance.
+Over six secrets and forty draws each, .174 % were determined after 8 releases where the formula says .169 %;
+over three secrets and thirty draws, .868 % after 12 where it says .877 %. It is met, not undercut: so the test allows
+a quarter for chance.
 """
 
 from __future__ import annotations
