@@ -266,3 +266,17 @@ def test_the_demo_shows_a_safe_series_and_a_broken_one(tmp_path: Path) -> None:
     determined = {(line[0], line[1]): int(line[3].replace(",", "")) for line in lines}
     assert determined["mondrian", "tau"] > 100
     assert determined["tau-safety", "tau"] == determined["tau-safety", "intersection"] == 0
+
+
+def test_a_restored_series_never_writes_into_the_original_catalogue(published: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    data = published / "data"
+    ok("init", tmp_path / "s", "--schema", data / "schema.toml", "-p", "k=5", "--one-table", "--ledger", url)
+    ok("publish", tmp_path / "s", data / "views/001.csv")
+    ok("backup", tmp_path / "s", tmp_path / "copy.tar")
+    ok("restore", tmp_path / "copy.tar", tmp_path / "copy")
+    ok("publish", tmp_path / "copy", data / "views/002.csv")
+    assert len(document("history", tmp_path / "copy")["releases"]) == 2  # type: ignore[arg-type]
+    assert len(document("history", tmp_path / "s")["releases"]) == 1  # type: ignore[arg-type]
+    ok("verify", tmp_path / "s")
+    ok("verify", tmp_path / "copy")

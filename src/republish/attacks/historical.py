@@ -45,14 +45,7 @@ def historical_once(history: History, known: BoolArray) -> Findings:
     """
     before = compromised(history, known, cascade=False)
     unknowns, sets = before.unknowns, before.sets.copy()
-    pairs = _pairs(
-        unknowns.of_appearance,
-        unknowns.place_start,
-        unknowns.place,
-        history.member_start,
-        _usable(history),
-        np.iinfo(np.int64).max,
-    )
+    pairs = _correlated_groups(unknowns)
     _exclude_once(pairs, unknowns.of_appearance, history.member_start, before.sets, sets)
     return Findings.even(unknowns, sets)
 
@@ -91,17 +84,23 @@ def correlations(history: History, largest: int | None = None) -> tuple[Correlat
     Releases and people are numbered from 0. Long series have millions of large ones: set a limit.
     """
     unknowns = lives(history)
-    limit = np.iinfo(np.int64).max if largest is None else largest
-    pairs = _pairs(
+    pairs = _correlated_groups(unknowns, largest)
+    release = np.repeat(np.arange(history.releases), np.diff(history.group_start))
+    return tuple(_correlation(unknowns, int(g), int(h), release) for g, h in pairs)
+
+
+def _correlated_groups(unknowns: Unknowns, largest: int | None = None) -> IntArray:
+    """Pairs of an earlier and a later group that correlate sets of at most `largest` people."""
+    history = unknowns.history
+    pairs: IntArray = _pairs(
         unknowns.of_appearance,
         unknowns.place_start,
         unknowns.place,
         history.member_start,
         _usable(history),
-        limit,
+        np.iinfo(np.int64).max if largest is None else largest,
     )
-    release = np.repeat(np.arange(history.releases), np.diff(history.group_start))
-    return tuple(_correlation(unknowns, int(g), int(h), release) for g, h in pairs)
+    return pairs
 
 
 def same_values(history: History, counted: bool = True) -> IntArray:
