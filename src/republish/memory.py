@@ -37,13 +37,15 @@ class Memory:
     """One entry a person, sorted by pseudonym; `columns` run parallel to `people`.
 
     `release` is the number of releases made so far. A column "signature" points into `signatures`, sets of
-    sensitive codes; -1 where a person has none.
+    sensitive codes; -1 where a person has none. A column may hold a row of numbers a person; rows of different
+    lengths are filled with zeros. `counts` is what was counted over the whole series and belongs to nobody.
     """
 
     people: WordArray
     columns: Mapping[str, npt.NDArray[Any]]
     signatures: tuple[tuple[int, ...], ...] = ()
     release: int = 0
+    counts: pl.DataFrame | None = None
 
     @classmethod
     def empty(cls, release: int = 0) -> Memory:
@@ -78,17 +80,14 @@ class Memory:
         for name, old in self.columns.items():
             new = newer.columns.get(name)
             if new is None:
-                new = (
-                    np.zeros(newer.size, dtype=old.dtype)
-                    if name != "signature"
-                    else np.full(newer.size, -1, np.int32)
-                )
+                new = _blank(name, newer.size, old)
                 new[place[~stay]] = old[~stay]
-            columns[name] = np.concatenate([old[stay], new])[order]
+            columns[name] = _stacked(old[stay], new)[order]
         for name in set(newer.columns) - set(self.columns):
-            fill = np.full(int(stay.sum()), -1 if name == "signature" else 0, dtype=newer.columns[name].dtype)
-            columns[name] = np.concatenate([fill, newer.columns[name]])[order]
-        return Memory(people[order], columns, self.signatures, max(self.release, newer.release))
+            new = newer.columns[name]
+            columns[name] = _stacked(_blank(name, int(stay.sum()), new), new)[order]
+        counts = self.counts if newer.counts is None else newer.counts
+        return Memory(people[order], columns, self.signatures, max(self.release, newer.release), counts)
 
     def only(self, entries: BoolArray) -> Memory:
         """The memory of some of its people."""
@@ -109,7 +108,7 @@ class Memory:
     def write(self, path: Path) -> None:
         """Write the memory as one Parquet file; signatures are spelled out."""
         keys = {name: self.people[:, i] for i, name in enumerate(KEY)}
-        frame = pl.DataFrame({**keys, **self.columns})
+        frame = pl.DataFrame({**keys, **self.columns}).with_columns(pl.selectors.array().arr.to_list())
         if "signature" in self.columns:
             spelled = pl.Series([list(signature) for signature in self.signatures], dtype=pl.List(pl.Int32))
             place = pl.Series(self.columns["signature"])
@@ -118,11 +117,27 @@ class Memory:
         frame.write_parquet(path, compression="lz4")  # pseudonyms do not shrink
 
 
-def read_memory(paths: list[Path], release: int) -> Memory:
-    """The memory of a base file and the files of changes after it, oldest first."""
+def _blank(name: str, people: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column for people of whom it says nothing."""
+    return np.full((people, *like.shape[1:]), -1 if name == "signature" else 0, dtype=like.dtype)
+
+
+def _stacked(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """One column above the other, narrower rows filled with zeros."""
+    if above.ndim == 1:
+        return np.concatenate([above, below])
+    column = np.zeros((len(above) + len(below), max(above.shape[1], below.shape[1])), dtype=below.dtype)
+    column[: len(above), : above.shape[1]] = above
+    column[len(above) :, : below.shape[1]] = below
+    return column
+
+
+def read_memory(paths: list[Path], release: int, counts: Path | None = None) -> Memory:
+    """The memory of a base file and the files of changes after it, oldest first; and of the file of its counts."""
     frame = pl.concat([pl.read_parquet(path) for path in paths], how="diagonal") if paths else pl.DataFrame()
+    counted = None if counts is None else pl.read_parquet(counts)
     if not frame.height:
-        return Memory.empty(release)
+        return replace(Memory.empty(release), counts=counted)
     if len(paths) > 1:
         frame = frame.unique(subset=list(KEY), keep="last", maintain_order=True)
     people = np.column_stack([frame[name].to_numpy() for name in KEY])
@@ -136,8 +151,19 @@ def read_memory(paths: list[Path], release: int) -> Memory:
         ]
         frame = frame.with_columns(places.cast(pl.Int32).fill_null(-1).alias("signature"))
         signatures = tuple(tuple(codes) for codes in distinct.to_list())
-    columns = {name: frame[name].fill_null(0).to_numpy()[order] for name in frame.columns if name not in KEY}
-    return Memory(people[order], columns, signatures, release)
+    columns = {name: _column(frame[name])[order] for name in frame.columns if name not in KEY}
+    return Memory(people[order], columns, signatures, release, counted)
+
+
+def _column(stored: pl.Series) -> npt.NDArray[Any]:
+    """A stored column as an array; rows of numbers, of which some may be shorter, as a table."""
+    if not isinstance(stored.dtype, pl.List):
+        return stored.fill_null(0).to_numpy()
+    lengths = stored.list.len().fill_null(0).to_numpy().astype(np.int64)
+    flat = stored.filter(lengths > 0).explode().to_numpy()  # an empty row would become a null
+    table = np.zeros((len(stored), int(lengths.max(initial=0))), dtype=flat.dtype)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = flat
+    return table
 
 
 @dataclass(frozen=True)

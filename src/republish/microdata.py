@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,9 @@ from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, composed, order_of
 from republish.tables import read_table
 from republish.types import FloatArray, IntArray, WordArray
+
+if TYPE_CHECKING:
+    from republish.inference import Compromised
 
 MISSING = -np.inf
 INTERVAL, FLAT, TREE = 0, 1, 2
@@ -64,7 +67,7 @@ class Microdata:
 
     `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
     its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
-    are sorted, and no identifier is left.
+    are sorted, and no identifier is left. `compromised` is what outsiders know of single rows.
     """
 
     schema: Schema
@@ -75,6 +78,7 @@ class Microdata:
     values: pl.Series
     insensitive: pl.DataFrame
     people: WordArray | None = None
+    compromised: Compromised | None = None
 
     @property
     def rows(self) -> int:

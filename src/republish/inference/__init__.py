@@ -1,0 +1,24 @@
+"""What an adversary infers from groups: posteriors, revised beliefs, and what she knows of single people."""
+
+from republish.inference.compromise import Compromised, cascaded
+from republish.inference.groups import Groups
+from republish.inference.posterior import LIMIT, METHODS, Posteriors, group_posteriors, posterior
+from republish.inference.reasoning import CASCADES, Reasoning, Respondents, Thoughts
+from republish.inference.revision import FORMS, Revision
+
+__all__ = [
+    "CASCADES",
+    "FORMS",
+    "LIMIT",
+    "METHODS",
+    "Compromised",
+    "Groups",
+    "Posteriors",
+    "Reasoning",
+    "Respondents",
+    "Revision",
+    "Thoughts",
+    "cascaded",
+    "group_posteriors",
+    "posterior",
+]

@@ -1,0 +1,182 @@
+"""How somebody thinks about a series: what she knows, how she infers, how she revises; and what she remembers of it.
+
+Her thoughts about a release are the prior of everyone in it, then, once it is out, the posterior and the revised
+belief. The defender's live in the memory of the series, an adversary's in one of her own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from republish.errors import PolicyError
+from republish.inference.compromise import Compromised, cascaded
+from republish.inference.groups import Groups
+from republish.inference.posterior import METHODS, Posteriors, group_posteriors
+from republish.inference.revision import FORMS, Revision, States, regrown
+from republish.knowledge import Extracted, Knowledge, Transitions
+from republish.memory import Memory
+from republish.microdata import Microdata
+from republish.types import FloatArray, IntArray, WordArray
+
+BELIEF, DOMAIN = "belief", "domain"
+CASCADES = ("prior", "posterior")
+
+
+class Respondents(NamedTuple):
+    """Everyone in a release: pseudonyms, classes of knowledge, true codes (read where knowledge is counted from them).
+
+    `values` are what the codes stand for; `compromised` is what is known of single people, by row.
+    """
+
+    people: WordArray
+    classes: IntArray
+    codes: IntArray
+    values: pl.Series
+    compromised: Compromised | None = None
+
+
+class Thoughts(NamedTuple):
+    """The prior of everyone in a release, and what it rests on."""
+
+    now: Respondents
+    revision: Revision
+    beliefs: States
+    prior: FloatArray
+    counts: Transitions | None
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """What she knows, and how she makes posteriors and revises beliefs.
+
+    `steps` are the last values she looks at: as many as the knowledge has (`None`), fewer, or none at all (0, a
+    snapshot). `form` is one of `republish.inference.revision.FORMS`. `cascade` says where knowledge of single
+    people enters: in the prior, or after the release in the posterior (BayFrame, section 4.4).
+    """
+
+    knowledge: Knowledge | Extracted
+    posterior: str = "exact"
+    steps: int | None = None
+    form: str = "joint"
+    cascade: str = "prior"
+
+    def __post_init__(self) -> None:
+        """Refuse what does not exist."""
+        for what, found, known in (
+            ("posterior", self.posterior, METHODS),
+            ("form", self.form, FORMS),
+            ("cascade", self.cascade, CASCADES),
+        ):
+            if found not in known:
+                raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
+        if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 0):
+            raise PolicyError("steps must be a whole number from 0, or none for all that the knowledge has")
+
+    def respondents(self, view: Microdata) -> Respondents:
+        """Everyone in a view, as she sees them."""
+        people = np.zeros((view.rows, 2), dtype=np.uint64) if view.people is None else view.people
+        classes = self.knowledge.classes.of(view)
+        return Respondents(people, classes, view.codes, view.values, view.compromised)
+
+    def thoughts(self, now: Respondents, memory: Memory) -> Thoughts:
+        """What she believes of everyone before the release is seen."""
+        entries = memory.find(now.people)
+        known = entries >= 0
+        counts = None
+        values = now.values if len(now.values) else now.values.extend_constant(None, 1)  # nobody was seen yet
+        if isinstance(self.knowledge, Extracted):
+            counts = self._counted(self.knowledge, now, memory, entries)
+            knowledge = self.knowledge.knowledge(counts, values)
+        else:
+            knowledge = self.knowledge.aligned(values)
+        if self.steps is not None:
+            knowledge = knowledge.steps(self.steps)
+        revision = Revision(knowledge, self.form)
+        beliefs = np.zeros((len(now.people), revision.width), dtype=np.float32)
+        if BELIEF in memory.columns:
+            known[known] = memory.columns[DOMAIN][entries[known]] > 0
+            stored, sizes = memory.columns[BELIEF][entries[known]], memory.columns[DOMAIN][entries[known]]
+            same = (sizes == knowledge.size).all() and stored.shape[1] == revision.width
+            beliefs[known] = stored if same else regrown(stored, sizes, revision)
+        prior = revision.prior(now.classes, beliefs)
+        if now.compromised is not None and self.cascade == "prior":
+            prior = cascaded(prior, now.compromised)
+        return Thoughts(now, revision, beliefs, prior, counts)
+
+    def inferred(
+        self, thoughts: Thoughts, group: IntArray, row_group: IntArray, row_code: IntArray
+    ) -> Posteriors:
+        """The posteriors of everyone once the groups are out; whoever is in none (-1) keeps the prior.
+
+        `group` is that of everyone, `row_group` and `row_code` are group and value of every published row.
+        """
+        known = thoughts.now.compromised
+        groups, order = Groups.of(group, row_group, row_code)
+        entries = None
+        if known is not None:
+            place = np.full(len(group), -1)
+            place[order] = np.arange(len(order))
+            there = place[known.row] >= 0
+            entries = Compromised(place[known.row[there]], known.code[there], known.p[there])
+            if self.cascade == "prior":  # the prior holds all but certainty
+                entries = entries.certain()
+        found = group_posteriors(thoughts.prior[order], groups, self.posterior, entries)
+        p = thoughts.prior.copy()
+        if known is not None and self.cascade == "posterior":
+            p = cascaded(p, known)
+        p[order] = found.p
+        return replace(found, p=p)
+
+    def remembered(self, thoughts: Thoughts, posterior: FloatArray, memory: Memory) -> Memory:
+        """The memory with the revised beliefs of everyone in the release; `memory` must hold them all."""
+        now = thoughts.now
+        entries = memory.find(now.people)
+        beliefs = thoughts.revision.observed(now.classes, thoughts.beliefs, posterior)
+        columns = dict(memory.columns)
+        columns[BELIEF] = _written(columns.get(BELIEF), entries, beliefs, memory.size)
+        sizes = np.full(len(entries), len(now.values), dtype=np.int32)
+        columns[DOMAIN] = _written(columns.get(DOMAIN), entries, sizes, memory.size)
+        if thoughts.counts is None:
+            return replace(memory, columns=columns)
+        latest = now.codes.astype(np.int32) + 1
+        for name in _past(thoughts.counts.order):
+            before = columns.get(name)
+            columns[name] = _written(before, entries, latest, memory.size)
+            latest = np.zeros(len(entries), np.int32) if before is None else before[entries]
+        return replace(memory, columns=columns, counts=thoughts.counts.table)
+
+    def _counted(self, source: Extracted, now: Respondents, memory: Memory, entries: IntArray) -> Transitions:
+        """The counts of all views up to this one."""
+        start = source.start()
+        counts = start if memory.counts is None else Transitions(start.order, memory.counts)
+        history = []
+        for name in _past(start.order):
+            code = np.full(len(entries), -1)
+            if name in memory.columns:
+                code[entries >= 0] = memory.columns[name][entries[entries >= 0]] - 1
+            history.append(code)
+        return counts.add(now.classes, history, now.codes)
+
+
+def _past(order: int) -> list[str]:
+    """The columns of a person's last codes, the latest first; they hold code + 1, for 0 is nothing."""
+    return [f"past{i}" for i in range(1, order + 1)]
+
+
+def _written(old: Any, entries: IntArray, new: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """A column of the memory with new rows in some places, the narrower of old and new filled with zeros."""
+    if new.ndim == 1:
+        column = np.zeros(size, dtype=new.dtype) if old is None else old.copy()
+        column[entries] = new
+        return column
+    column = np.zeros((size, max(new.shape[1], 0 if old is None else old.shape[1])), dtype=new.dtype)
+    if old is not None:
+        column[:, : old.shape[1]] = old
+        column[entries] = 0
+    column[entries, : new.shape[1]] = new
+    return column
