@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from bench import generators, mondrian, publish, serial
+from bench import beliefs, generators, mondrian, orders, publish, serial
 
 full = "--full" in sys.argv
 generators.main()
 mondrian.main(full)
+orders.main(full)
 publish.main(full)
 serial.main(full)
+beliefs.main(full)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from republish.cli import app
 
@@ -39,6 +40,13 @@ def ok(*arguments: str | Path, **options: object) -> str:
     done = republish(*arguments, **options)  # type: ignore[arg-type]
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def here(*arguments: str | Path) -> str:
+    """What a command says, without the start of another process."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.output
 
 
 def document(*arguments: str | Path) -> dict[str, object]:
@@ -145,6 +153,28 @@ def test_truth_needs_one_view_a_release(published: Path, tmp_path: Path) -> None
     done = republish("measure", published / "series", "--truth", tmp_path)
     assert done.returncode == 2
     assert "2 releases, 0 files" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("publisher", "noted"), [("m-invariance", True), ("tau-safety", False), ("js-reduce", None)]
+)
+def test_returns_and_new_lives_are_told_of_where_they_matter(
+    publisher: str, noted: bool | None, tmp_path: Path
+) -> None:
+    """Two come back in the third week, and one value changes; only signatures have lives."""
+    schema = '[columns]\nid = { role = "identifier" }\nage = { role = "quasi-identifier", kind = "number" }\n'
+    (tmp_path / "schema.toml").write_text(schema + 'dx = { role = "sensitive" }\n')
+    parameter = "k=2" if noted is None else "m=2"
+    series, view = tmp_path / "series", tmp_path / "view.csv"
+    here("init", series, "--schema", tmp_path / "schema.toml", "--publisher", publisher, "-p", parameter)
+    weeks = ("p,1,flu q,2,cold r,3,flu s,4,cold", "p,1,flu q,2,cold", "p,1,cold q,2,flu r,3,flu s,4,cold")
+    for number, week in enumerate(weeks, start=1):
+        view.write_text("id,age,dx\n" + week.replace(" ", "\n") + "\n")
+        said = here("publish", series, view)
+        assert ("note: 2 people came back" in said) == (number == 3 and noted is True)
+    lives = "2 changed values began a new life, in which the signature need not be the old one"
+    said = here("verify", series)
+    assert (lives in said, "new life" in said) == (noted is not None, noted is not None)
 
 
 def test_withdraw_forget_backup_and_restore(published: Path, tmp_path: Path) -> None:

@@ -139,6 +139,13 @@ class TestTable:
         (tmp_path / "h.csv").write_bytes('\ufeffa;x;*\r\n"b;c";x;*\r\n\r\n'.encode())
         assert read_hierarchy(tmp_path / "h.csv").paths == (("a", "x", "*"), ("b;c", "x", "*"))
 
+    def test_its_path_may_be_a_text(self, tmp_path: Path) -> None:
+        hierarchy = Hierarchy((("a", "*"), ("b", "*")))
+        hierarchy.write(str(tmp_path / "h.csv"))
+        assert read_hierarchy(str(tmp_path / "h.csv")) == hierarchy
+        with pytest.raises(SchemaError, match=r"absent\.csv does not exist"):
+            read_hierarchy("absent.csv")
+
     def test_it_comes_back_from_its_file(self, tmp_path: Path) -> None:
         hierarchy = Hierarchy((('a"', "x;\n", "*"), ("b|", "x;\n", "*")))
         hierarchy.write(tmp_path / "h.csv")

@@ -51,7 +51,17 @@ def test_publish_writes_what_may_leave_and_what_may_not(series: Series, views: l
         "table.parquet",
     ]
     assert sorted(p.name for p in (series.root / "private").iterdir()) == sorted(
-        ["hierarchies", "lock", "membership", "memory", "scales", "secret.key", "staging"]
+        [
+            "compromised",
+            "counts",
+            "hierarchies",
+            "lock",
+            "membership",
+            "memory",
+            "scales",
+            "secret.key",
+            "staging",
+        ]
     )
     assert stat.S_IMODE((series.root / "private").stat().st_mode) == 0o700
     assert stat.S_IMODE((series.root / "private" / "secret.key").stat().st_mode) == 0o600

@@ -27,10 +27,19 @@ _HOMES = {
         "Redaction",
         "read_hierarchy",
     ),
+    "republish.knowledge": (
+        "Bands",
+        "Classes",
+        "Extracted",
+        "Knowledge",
+        "Listed",
+        "learn",
+        "read_knowledge",
+    ),
     "republish.metrics": ("Measures", "measure"),
     "republish.microdata": ("Microdata", "read_view"),
     "republish.once": ("anonymize",),
-    "republish.publishers": ("CorSplit", "MInvariance", "Mondrian", "TauSafety"),
+    "republish.publishers": ("BayFrame", "CorSplit", "JSReduce", "MInvariance", "Mondrian", "TauSafety"),
     "republish.publishers.breach": ("breach_probability",),
     "republish.release": ("Release",),
     "republish.requirements": (
@@ -70,12 +79,21 @@ if TYPE_CHECKING:
     from republish.hierarchies import Neighbours as Neighbours
     from republish.hierarchies import Redaction as Redaction
     from republish.hierarchies import read_hierarchy as read_hierarchy
+    from republish.knowledge import Bands as Bands
+    from republish.knowledge import Classes as Classes
+    from republish.knowledge import Extracted as Extracted
+    from republish.knowledge import Knowledge as Knowledge
+    from republish.knowledge import Listed as Listed
+    from republish.knowledge import learn as learn
+    from republish.knowledge import read_knowledge as read_knowledge
     from republish.metrics import Measures as Measures
     from republish.metrics import measure as measure
     from republish.microdata import Microdata as Microdata
     from republish.microdata import read_view as read_view
     from republish.once import anonymize as anonymize
+    from republish.publishers import BayFrame as BayFrame
     from republish.publishers import CorSplit as CorSplit
+    from republish.publishers import JSReduce as JSReduce
     from republish.publishers import MInvariance as MInvariance
     from republish.publishers import Mondrian as Mondrian
     from republish.publishers import TauSafety as TauSafety

@@ -9,7 +9,6 @@ the value she left with goes on with the life she had.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,8 +23,12 @@ UNCHANGED, INSERT, UPDATE, DELETE, REINSERT = range(5)
 LETTERS = "_iudr"
 ABSENT = -1
 
-# Equation 4.1 of the thesis, which as printed rejects i,d,r,d,_ .
-_GRAMMAR = re.compile(r"_*(i[_u]*(d_*(r[_u]*d_*)*(r[_u]*)?)?)?")
+NEVER, THERE, AWAY, IMPOSSIBLE = range(4)
+# Equation 4.1 of the thesis, which as printed rejects i,d,r,d,_ : where each event leads from each state.
+_GRAMMAR = np.full((4, 5), IMPOSSIBLE, dtype=np.int8)
+_GRAMMAR[NEVER, [UNCHANGED, INSERT]] = NEVER, THERE
+_GRAMMAR[THERE, [UNCHANGED, UPDATE, DELETE]] = THERE, THERE, AWAY
+_GRAMMAR[AWAY, [UNCHANGED, REINSERT]] = AWAY, THERE
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,17 @@ class Events:
         return ",".join(LETTERS[event] for event in self.event[person])
 
 
-def is_valid(text: str) -> bool:
-    """Whether a text such as `i,_,u,d,r` is an event list: nobody leaves before coming, or comes twice."""
-    letters = text.split(",") if text else []
-    return all(len(letter) == 1 for letter in letters) and _GRAMMAR.fullmatch("".join(letters)) is not None
+def states_of(event: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Where event lists leave everyone after each release: never there yet, there, away.
+
+    Impossible from the first event on that breaks the grammar: nobody leaves before coming, or comes twice.
+    """
+    states = np.empty(event.shape, dtype=np.int8)
+    state = np.full(len(event), NEVER, dtype=np.int8)
+    for number in range(event.shape[1]):
+        state = _GRAMMAR[state, event[:, number]]
+        states[:, number] = state
+    return states
 
 
 def events_of(people: int, releases: Sequence[Appearances]) -> Events:

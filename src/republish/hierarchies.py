@@ -120,14 +120,15 @@ class Hierarchy:
         del values
         return self
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | Path) -> None:
         """Write the file that `read_hierarchy` reads."""
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=";", lineterminator="\n").writerows(self.paths)
 
 
-def read_hierarchy(path: Path) -> Hierarchy:
+def read_hierarchy(path: str | Path) -> Hierarchy:
     """Read an ARX-style CSV: `;` between cells, no header, leaf first, `*` last."""
+    path = Path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return Hierarchy(tuple(tuple(row) for row in csv.reader(file, delimiter=";") if row))

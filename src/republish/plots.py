@@ -1,7 +1,9 @@
-"""Pictures of releases (extra `plots`)."""
+"""Pictures of releases, of what adversaries believe, and of what Cor-Split's analysis says (extra `plots`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +11,21 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.microdata import INTERVAL
+from republish.publishers.breach import breach_probability, n_choose
 from republish.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+    from republish.attacks import BeliefResult, Sureness
     from republish.cells import Cells
     from republish.types import FloatArray
 
 _MOST_GROUPS = 20_000
+# Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
+_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_STYLES = ("-", "--", "-.", ":")
 
 
 def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
@@ -35,6 +43,122 @@ def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
     )
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+
+
+def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> None:
+    """Draw how Cor-Split's probability of a breach and its two parts grow with the number of releases, up to L.
+
+    There is one curve for each degree n from 1 to 4, and for each that n-Choose takes; rings mark its choice for
+    every number of releases, the least n below the allowed probability h.
+
+    Args:
+        p: probability that a tuple is compromised.
+        m: number of values in a group.
+        path: where the picture goes.
+        L: how many releases a person is in, at most.
+        h: the allowed probability of a breach.
+
+    Raises:
+        PolicyError: a parameter is out of range.
+    """
+    figure = breach_figure(p, m, L, h)
+    figure.savefig(path, dpi=120)
+    _pyplot().close(figure)
+
+
+def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
+    """The figure that `plot_breach` writes: on the left the breach and n-Choose, on the right the two parts."""
+    if not 0.0 < h <= 1.0:
+        raise PolicyError("h must lie above 0 and not above 1; give the limit of a probability")
+    breach_probability(p, L, m, 1)  # refuses parameters out of range
+    chosen = _choices(p, m, L, h)
+    releases = np.arange(1, L + 1)
+    figure: Figure
+    figure, (whole, parts) = _pyplot().subplots(1, 2, figsize=(8, 5.2), layout="constrained")
+    degrees = sorted({*range(1, min(m, 4) + 1), *chosen} - {0})
+    for place, n in enumerate(degrees):
+        found = breach_probability(p, releases, m, n)
+        look = {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
+        whole.plot(releases, found.probability, label=f"n = {n}", **look)
+        parts.plot(releases, found.historical_part, **look)
+    alone = breach_probability(p, releases, m, 1).compromised_part
+    parts.plot(releases, alone, color="black", label="$p_{ct}$, whatever n is")
+    taken = np.flatnonzero(chosen)
+    reached = breach_probability(p, releases[taken], m, np.array(chosen)[taken]).probability
+    whole.plot(releases[taken], reached, "o", color="black", fillstyle="none", label="what n-Choose takes")
+    whole.axhline(h, color="0.5", label=f"allowed: h = {h:g}")
+    whole.set(
+        ylim=(0, min(1.0, 2.5 * h) if taken.size else 1.0), ylabel="$p_{pb}$: a person's value is laid open"
+    )
+    parts.set(yscale="log" if p else "linear", ylabel="$p_{hc}$ and $p_{ct}$: one false value is excluded")
+    for panel in (whole, parts):
+        panel.set_xlabel("releases with the person (L)")
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.grid(color="0.9")
+    figure.suptitle(f"p = {p:g}, m = {m}. {_in_words(chosen)}", fontsize=11, wrap=True)
+    figure.legend(loc="outside lower center", ncols=4)
+    return figure
+
+
+def plot_beliefs(results: Mapping[str, BeliefResult], path: Path) -> None:
+    """Draw how gain and confidence of adversaries change from release to release; one colour for each, by its name.
+
+    Where people were compromised, the picture is of those she was told nothing of.
+    """
+    figure = beliefs_figure(results)
+    figure.savefig(path, dpi=120)
+    _pyplot().close(figure)
+
+
+def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
+    """The figure that `plot_beliefs` writes: on the left the gain, on the right the confidence in true values."""
+    figure: Figure
+    figure, (gain, confidence) = _pyplot().subplots(1, 2, figsize=(8, 4.6), layout="constrained")
+    gain.axhline(0.0, color="0.5", linewidth=0.8)
+    told = False
+    for place, (name, result) in enumerate(results.items()):
+        look = {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
+        dot = {"marker": "o", "markersize": 3} if len(result.releases) < 3 else {}
+        told |= any(part.uncompromised is not None for part in result.releases)
+        shown: list[Sureness] = [part.uncompromised or part.everyone for part in result.releases]
+        releases = [i for i, part in enumerate(shown, start=1) if part.rows]
+        shown = [part for part in shown if part.rows]
+        gain.plot(releases, [part.gain for part in shown], label=name, **look, **dot)
+        confidence.plot(releases, [part.mean_confidence for part in shown], **look, **dot)
+        confidence.plot(releases, [part.confidence_95 for part in shown], linewidth=0.7, **look, **dot)
+    low, high = gain.get_ylim()
+    gain.set(
+        ylabel="mean gain over the shares in the group", ylim=(min(low, -0.02), min(1.02, max(high, 0.25)))
+    )
+    confidence.set(ylabel="confidence in the true value", ylim=(0, 1.02))
+    confidence.set_title("mean; thin: 95th percentile", fontsize=10)
+    gain.set_title("signed, as in JS-reduce", fontsize=10)
+    for panel in (gain, confidence):
+        panel.set_xlabel("release")
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.grid(color="0.9")
+    whom = "people she was told nothing of" if told else "everyone in a group"
+    figure.suptitle(f"What an adversary believes of {whom}", fontsize=11)
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure
+
+
+def _choices(p: float, m: int, L: int, h: float) -> list[int]:
+    """What n-Choose takes for 1 to L releases, 0 where no n is enough."""
+    releases = np.arange(1, L + 1)
+    reached = breach_probability(p, releases[:, None], m, np.arange(1, m + 1)).probability
+    enough = reached.min(axis=1) < h
+    return [n_choose(p, r, m, h) if enough[r - 1] else 0 for r in range(1, L + 1)]
+
+
+def _in_words(chosen: list[int]) -> str:
+    """Such as `n-Choose: n = 1 up to L = 4, n = 2 up to L = 22, then none`."""
+    said: list[str] = []
+    last = 0
+    for n, run in groupby(chosen):
+        last += len(list(run))
+        said.append(f"n = {n} up to L = {last}" if n else "then none" if said else "none")
+    return f"n-Choose: {', '.join(said)}"
 
 
 def _pyplot() -> Any:

@@ -15,14 +15,18 @@ import tomli_w
 
 from republish.errors import PolicyError
 from republish.hierarchies import Hierarchy
+from republish.inference import Reasoning
+from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
 from republish.requirements import Requirement, parse_requirements, requirements_text
+from republish.requirements.families import Uniqueness
 from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
 _MAY_CHANGE = ("one_table", "ledger")  # neither says what is promised
-_SECTIONS = {"schema", "publisher", "require", "seed", "one_table", "ledger"}
+_SECTIONS = {"schema", "publisher", "require", "knowledge", "seed", "one_table", "ledger"}
+_KNOWLEDGE = "knowledge"
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,43 @@ class Policy:
             raise PolicyError(
                 "a series needs an identifier column to recognise people again; label one in the schema"
             )
+        if self.knowledge is not None:
+            self.knowledge.classes.require_fit(self.schema)
+        self._refuse_too_few_values()
+
+    def _refuse_too_few_values(self) -> None:
+        """A group of m different values needs a sensitive column that may hold as many."""
+        column = self.schema.sensitive
+        m = max((r.m for r in self.requirements if isinstance(r, Uniqueness)), default=0)
+        if column is None or column.closed is None or not m:
+            return
+        needed, why = m, f"groups of m={m} different values"
+        remedy = "choose a smaller m, or leave the list out of the schema, so that values may be added"
+        if "disjoint-updates" in self.publisher.series_promises:
+            needed, why = 2 * m, f"a new signature of m={m} values that has none of the old one"
+            remedy = "choose a smaller m, or let signatures overlap (signatures=any)"
+        if len(column.closed) < needed:
+            raise PolicyError(
+                f"the sensitive column needs {needed} values for {why}; the schema lists {len(column.closed)} for "
+                f"{column.name}; {remedy}"
+            )
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
         """What every group of every release satisfies."""
         return self.publisher.requirements
+
+    @property
+    def knowledge(self) -> Knowledge | Extracted | None:
+        """What the publisher takes an adversary to know, where it thinks of one."""
+        found: Knowledge | Extracted | None = getattr(self.publisher, "knowledge", None)
+        return found
+
+    @property
+    def reasoning(self) -> Reasoning | None:
+        """How the publisher takes an adversary to think, where it thinks of one."""
+        found: Reasoning | None = getattr(self.publisher, "reasoning", None)
+        return found
 
     @property
     def promises(self) -> dict[str, Any]:
@@ -65,25 +101,31 @@ class Policy:
         if self.ledger:
             document["ledger"] = self.ledger
         document["publisher"] = {"name": self.publisher.name, **parameters_of(self.publisher)}
-        extra = self.requirements[1:]
+        extra = self.publisher.require
         if extra:
             document["require"] = dict(part.split("=", 1) for part in requirements_text(extra).split(","))
+        if self.knowledge is not None:
+            document["knowledge"] = {"path": _KNOWLEDGE}
         document["schema"] = schema_to_mapping(self.schema, tables)
         return document
 
     def digest(self) -> str:
         """A digest of all that may not change after the first release; amendments of hierarchies aside."""
         document = {key: value for key, value in self.document().items() if key not in _MAY_CHANGE}
+        if self.knowledge is not None:
+            document["knowledge"] = self.knowledge.digest()
         text = json.dumps(document, sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
     def write(self, folder: Path) -> None:
-        """Write `series.toml` and the hierarchies it names."""
+        """Write `series.toml`, and the hierarchies and the knowledge it names."""
         tables = table_hierarchies(self.schema)
         if tables:
             (folder / _HIERARCHIES).mkdir(exist_ok=True)
         for column, file in _file_names(self.schema).items():
             tables[column].write(folder / _HIERARCHIES / file)
+        if self.knowledge is not None and self.schema.sensitive is not None:
+            self.knowledge.write(folder / _KNOWLEDGE, self.schema.sensitive.name)
         (folder / FILE).touch(mode=0o600)  # the address of a database may hold a password
         (folder / FILE).write_text(tomli_w.dumps(self.document()), encoding="utf-8")
 
@@ -138,10 +180,19 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(one_table, bool):
         raise PolicyError(f"{FILE}: seed must be a whole number, one_table true or false")
     require = parse_requirements(document.get("require", {}))
+    schema = schema_from_mapping(document.get("schema", {}), folder)
     return Policy(
-        schema_from_mapping(document.get("schema", {}), folder),
-        make_publisher(name, publisher, require),
+        schema,
+        make_publisher(name, publisher, require, _knowledge(document.get("knowledge"), folder, schema)),
         seed,
         one_table,
         document.get("ledger"),
     )
+
+
+def _knowledge(section: Any, folder: Path, schema: Schema) -> Knowledge | Extracted | None:
+    if section is None:
+        return None
+    if not isinstance(section, Mapping) or set(section) != {"path"} or not isinstance(section["path"], str):
+        raise PolicyError(f'{FILE}: [knowledge] has one setting: path = "{_KNOWLEDGE}"')
+    return read_knowledge(folder / section["path"], schema)

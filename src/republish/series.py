@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,23 +13,28 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import republish
 from republish import faults
+from republish.about import about_release
+from republish.compromised import compromised_table, with_compromised
+from republish.creation import create_folder
 from republish.errors import LedgerError, PolicyError
+from republish.frozen import is_as_recorded, policy_record, require_another_release, require_as_recorded
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
+from republish.inference import Reasoning
 from republish.ledger import Draft, Entry, Ledger
 from republish.memory import KEY, Arrivals, Memory, compare, read_memory, sight
 from republish.metrics import Measures, measure
 from republish.microdata import Microdata, read_view
-from republish.policy import Policy, hierarchies_digest, read_policy
-from republish.publishers import PUBLISHERS, Publisher, parameters_of
+from republish.policy import Policy, read_policy
+from republish.publishers import Publisher
 from republish.release import Release, build_release, read_release
 from republish.scales import Scales
 from republish.schema import Schema
-from republish.secret import VARIABLE, Secret, pseudonym_texts, write_secret
+from republish.secret import Secret, pseudonym_texts
 from republish.types import IntArray
 from republish.verify import Verification, verify_against_view, verify_release
+from republish.verify_beliefs import Shown, published_rows
 from republish.verify_series import (
     Appearances,
     SeriesVerification,
@@ -99,21 +102,9 @@ class Series:
         `one_table` accepts a publisher that promises nothing over the series.
         """
         root = Path(root)
-        if root.exists() and not _is_free(root):
-            raise LedgerError(f"{root} must be a new or empty folder; choose another name")
         chosen = secrets.randbelow(2**31) if seed is None else seed
         policy = Policy(schema, publisher, chosen, one_table, ledger)
-        try:
-            _clear(root)
-            return cls(root, policy, _make(root, policy))
-        except OSError as problem:
-            shutil.rmtree(root, ignore_errors=True)
-            raise LedgerError(
-                f"the series could not be made at {root}: {problem.strerror}; no series was made"
-            ) from None
-        except LedgerError:
-            shutil.rmtree(root, ignore_errors=True)
-            raise
+        return cls(root, policy, create_folder(root, policy))
 
     @classmethod
     def open(cls, root: str | Path) -> Series:
@@ -166,11 +157,22 @@ class Series:
 
     def known_values(self) -> pl.Series:
         """The sensitive values that the codes of all releases point into."""
-        return self.scales(len(self.records)).values
+        return self.values_at(len(self.records))
+
+    def values_at(self, number: int) -> pl.Series:
+        """The sensitive values that were known at a release."""
+        return self.scales(number).values
+
+    @property
+    def reasoning(self) -> Reasoning | None:
+        """How the publisher takes an adversary to think, where it thinks of one."""
+        return self.policy.reasoning
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""
-        return read_memory([self.ledger.intact(name) for name in self.memory_files()], len(self.records))
+        counts = next((e.payload["counts"] for e in reversed(self.records) if "counts" in e.payload), None)
+        files = [self.ledger.intact(name) for name in self.memory_files()]
+        return read_memory(files, len(self.records), self.ledger.intact(counts) if counts else None)
 
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
@@ -195,6 +197,14 @@ class Series:
         for entry in self.ledger.entries():
             if entry.kind == "forget":
                 name = entry.payload["memberships"].get(str(number), name)
+        return name
+
+    def compromised_file(self, number: int) -> str | None:
+        """The name of the newest file of what outsiders know of people in a release, where there is one."""
+        name: str | None = self.record(number).payload.get("compromised")
+        for entry in self.ledger.entries():
+            if entry.kind == "forget":
+                name = entry.payload.get("compromised", {}).get(str(number), name)
         return name
 
     def true_codes(self, number: int, view: Any) -> pl.DataFrame:
@@ -226,7 +236,7 @@ class Series:
         """What keeps the series from going on: a changed policy, a lost secret."""
         problems = (
             []
-            if self._policy_as_recorded()
+            if is_as_recorded(self.policy, self.records)
             else ["series.toml or a hierarchy is not what the ledger recorded"]
         )
         try:
@@ -237,34 +247,35 @@ class Series:
 
     def require_policy(self) -> None:
         """Refuse to go on where the policy is not the one that releases were made under."""
-        if not self._policy_as_recorded():
-            raise PolicyError(
-                "the policy is frozen after the first release, and series.toml or a hierarchy differs from what the "
-                "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
-            )
-
-    def _policy_as_recorded(self) -> bool:
-        records = self.records
-        if not records:
-            return True
-        first, now = records[0].payload, (self.policy.digest(), hierarchies_digest(self.policy.schema))
-        return (first["policy"], first["hierarchies"]) == now
+        require_as_recorded(self.policy, self.records)
 
     # One release ----------------------------------------------------------------------------------
 
     def publish(
-        self, view: Any, as_of: str | None = None, dry_run: bool = False, progress: Progress | None = None
+        self,
+        view: Any,
+        as_of: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        compromised: Any = None,
     ) -> Published:
-        """One release of a view: group, verify, commit; or an error, and the series is as it was."""
+        """One release of a view: group, verify, commit; or an error, and the series is as it was.
+
+        `compromised` is what outsiders know of single people in this view: a table with the identifier, a
+        sensitive value, and how sure they are of it in a column p.
+        """
         step = progress or (lambda _: None)
         with self.ledger.lock("publish --dry-run" if dry_run else "publish"):
             self.ledger.require_present()
-            head, number = self.ledger.head, len(self.records) + 1
+            head, records = self.ledger.head, self.records
+            number = len(records) + 1
             moment = self._moment(as_of)
-            self._require_frozen_policy(number)
+            require_another_release(self.policy, records, self.root)
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
             raw = read_view(view, schema, self.known_values() if number > 1 else None).pseudonymous(secret)
+            if compromised is not None:
+                raw = with_compromised(raw, compromised, self.policy, secret)
             faults.reach("view-read")
             step(STEPS[1])
             memory = self.memory()
@@ -298,7 +309,7 @@ class Series:
                 kept = self._write_private(draft, raw, grouping, seen, memory)
                 faults.reach("private-written")
                 step(STEPS[5])
-                payload = done.as_dict() | kept | self._policy_record()
+                payload = done.as_dict() | kept | policy_record(self.policy)
                 del payload["folder"]
                 self.ledger.commit(draft, "release", payload, head)
         return done
@@ -307,7 +318,7 @@ class Series:
         """Write what may leave the house; return the published group of every row of the view."""
         number = draft.release or 0
         release, group_of_row = build_release(view, grouping, self.secret(), self.policy.seed, number)
-        release.write(draft.folder, self._about(number, moment, release, grouping))
+        release.write(draft.folder, about_release(self.policy, number, moment, release, grouping))
         return group_of_row
 
     def _verify_draft(
@@ -320,9 +331,13 @@ class Series:
         promises = self.policy.publisher.series_promises
         if promises and view.people is not None:
             signatures = signatures_of(draft.folder, view.schema, view.values)
-            now = Appearances(draft.release or 0, view.people, group_of_row, view.codes, signatures)
+            shown = None
+            if self.reasoning is not None:
+                rows = published_rows(draft.folder, view.schema, view.values)
+                shown = Shown(self.reasoning.respondents(view), *rows)
+            now = Appearances(draft.release or 0, view.people, group_of_row, view.codes, signatures, shown)
             verification = verification.with_checks(
-                *check_against_memory(promises, now, stored.sizes, memory)
+                *check_against_memory(promises, now, stored.sizes, memory, self.reasoning)
             )
         verification.require()
         return stored, verification
@@ -336,7 +351,10 @@ class Series:
             json.dumps(Scales.of(view).to_json(view.schema), ensure_ascii=False), encoding="utf-8"
         )
         membership = draft.private_file("membership")
-        Memory(seen.people, {name: seen.columns[name] for name in ("group", "code", "row")}).write(membership)
+        columns = {name: seen.columns[name] for name in ("group", "code", "row")}
+        if self.reasoning is not None:
+            columns["class"] = self.reasoning.respondents(view).classes.astype(np.int32)
+        Memory(seen.people, columns).write(membership)
         after = self.policy.publisher.remember(view, grouping, memory.merged(seen))
         earlier = self.memory_files()
         path = draft.private_file("memory")
@@ -347,32 +365,23 @@ class Series:
         else:
             after.seen_in(draft.release or 0).write(path)
             files, superseded = {**earlier, draft.name(path): seen.size}, []
-        return {
+        more: dict[str, str] = {}
+        if after.counts is not None:
+            counts = draft.private_file("counts")
+            after.counts.write_parquet(counts)
+            more["counts"] = draft.name(counts)
+            superseded += [e.payload["counts"] for e in self.records[-1:]]
+        if view.compromised is not None:
+            known = draft.private_file("compromised")
+            compromised_table(view).write_parquet(known)
+            more["compromised"] = draft.name(known)
+        return more | {
             "scales": draft.name(scales),
             "membership": draft.name(membership),
             "memory": list(files),
             "memory_rows": list(files.values()),
             "erased": superseded,
         }
-
-    def _policy_record(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy.digest(),
-            "hierarchies": hierarchies_digest(self.policy.schema),
-            "promises": self.policy.promises,
-            "tool": republish.__version__,
-        }
-
-    def _require_frozen_policy(self, number: int) -> None:
-        """The policy may not change once a release was made under it."""
-        if number == 1:
-            return
-        self.require_policy()
-        if not self.policy.publisher.series_promises and not self.policy.one_table:
-            raise PolicyError(
-                f"{self.policy.publisher.name} protects each release alone and promises nothing over a series; "
-                f"{safer_publishers()}. To publish anyway, set one_table = true in {self.root / 'series.toml'}"
-            )
 
     def _moment(self, as_of: str | None) -> str:
         """The date of the new release, later than that of the last."""
@@ -389,84 +398,6 @@ class Series:
             )
         return as_of or moment.isoformat(timespec="microseconds")
 
-    def _about(self, number: int, moment: str, release: Release, grouping: Grouping) -> dict[str, Any]:
-        """What a recipient is told about a release: nothing of the seed, the secret or the people."""
-        publisher, promises = self.policy.publisher, self.policy.promises
-        over_series = promises["series"] or ["nothing: each release is protected alone"]
-        return {
-            "release": number,
-            "as_of": moment,
-            "rows": release.rows,
-            "groups": release.group_count,
-            "suppressed_rows": grouping.suppressed,
-            "counterfeit_rows": grouping.counterfeits,
-            "publisher": {
-                "name": publisher.name,
-                "paper": publisher.paper,
-                "parameters": parameters_of(publisher),
-            },
-            "every_group_satisfies": [requirement.describe() for requirement in self.policy.requirements],
-            "requirements": promises["one_table"],
-            "promised_over_the_series": over_series,
-            "columns": [
-                {"name": column.name, "role": "quasi-identifier", "kind": column.kind}
-                for column in self.policy.schema.quasi_identifiers
-            ]
-            + [{"name": name, "role": "insensitive"} for name in self.policy.schema.insensitive]
-            + (
-                [{"name": s.name, "role": "sensitive", "kind": s.kind}]
-                if (s := self.policy.schema.sensitive)
-                else []
-            ),
-            "tool": f"republish {republish.__version__}",
-        }
-
-
-_BEGUN = {"private", "hierarchies", "releases", "series.toml"}
-
-
-def _is_free(root: Path) -> bool:
-    """Whether this is an empty folder, or one that holds only what an interrupted `init` left."""
-    if not root.is_dir():
-        return False
-    names = {path.name for path in root.iterdir()}
-    published = any((root / "releases").glob("*")) or any((root / "private" / "memory").glob("*"))
-    settings = root / "series.toml"
-    elsewhere = settings.is_file() and "ledger =" in settings.read_text(encoding="utf-8", errors="replace")
-    return names <= _BEGUN and not published and not elsewhere
-
-
-def _clear(root: Path) -> None:
-    """Remove what an interrupted `init` left."""
-    for name in _BEGUN:
-        path = root / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _make(root: Path, policy: Policy) -> Ledger:
-    """Write policy and secret, then the ledger, which makes the series exist."""
-    private = root / "private"
-    root.mkdir(parents=True, exist_ok=True)
-    private.mkdir(mode=0o700)
-    file = private / "secret.key"
-    secret = Secret.load(file) if _secret_in_environment() else write_secret(file)
-    policy.write(root)
-    first = {
-        "seed": policy.seed,
-        "secret": secret.fingerprint(),
-        "policy": policy.digest(),
-        "promises": policy.promises,
-        "tool": republish.__version__,
-    }
-    return Ledger.create(root, first, policy.ledger)
-
-
-def _secret_in_environment() -> bool:
-    return bool(os.environ.get(VARIABLE))
-
 
 def _instant(text: str) -> datetime:
     try:
@@ -474,9 +405,3 @@ def _instant(text: str) -> datetime:
     except ValueError:
         raise PolicyError("--as-of must be a date such as 2026-03-02, or a date and time") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def safer_publishers() -> str:
-    """Which publishers do promise something over a series, in words."""
-    names = [name for name, kind in sorted(PUBLISHERS.items()) if kind.protects_series]
-    return f"those that do: {', '.join(names)}" if names else "no publisher of this version does"

@@ -87,12 +87,14 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
             remaining = memory.without(known)
             remaining.write(path)
             memberships, erased = _without(series, known, draft)
+            compromised, untold = _untold(series, known, draft)
             payload = {
                 "people": len(known),
                 "memory": [draft.name(path)],
                 "memory_rows": [remaining.size],
                 "memberships": memberships,
-                "erased": [*series.memory_files(), *erased],
+                "compromised": compromised,
+                "erased": [*series.memory_files(), *erased, *untold],
             }
             series.ledger.commit(draft, "forget", payload, head)
     return Forgotten(len(people), len(known), len(memberships), CONSEQUENCE)
@@ -118,3 +120,22 @@ def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str,
         memberships[str(number)] = draft.name(path)
         replaced.append(name)
     return memberships, replaced
+
+
+def _untold(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:
+    """Fresh files of what outsiders know of single people, without these."""
+    gone = pl.DataFrame({key: people[:, i] for i, key in enumerate(KEY)})
+    files, replaced = {}, []
+    for entry in series.records:
+        number = entry.release or 0
+        name = series.compromised_file(number)
+        if name is None:
+            continue
+        frame = pl.read_parquet(series.ledger.path(name))
+        others = frame.join(gone, on=list(KEY), how="anti", maintain_order="left")
+        if others.height < frame.height:
+            path = draft.private_file("compromised", release=number)
+            others.write_parquet(path)
+            files[str(number)] = draft.name(path)
+            replaced.append(name)
+    return files, replaced

@@ -15,6 +15,7 @@ from republish.attacks import ATTACKS, Adversary, History, attack, correlations
 from republish.attacks.candidates import intersected, lifespans, lives, members, only, sizes
 from republish.attacks.matching import _possible
 from republish.attacks.results import Findings
+from republish.attacks.rule import Rule, exclude_kept
 
 SEEDS = st.integers(0, 2**32 - 1)
 SHAPES = st.fixed_dictionaries(
@@ -92,6 +93,20 @@ def test_tau_is_the_enumeration_of_every_group_to_a_fixpoint(shape: dict) -> Non
     history = random_history(**shape, people=9)
     (result,) = attack(history, attacks=["tau"])
     assert found(result.findings, "life") == published(history, twins.tau(history))
+
+
+@given(SHAPES, st.integers(1, 3), st.booleans())
+@settings(max_examples=100)
+def test_what_a_rule_excludes_is_what_its_twin_excludes(shape: dict, m: int, updates: bool) -> None:
+    """People who were left out of a release are not in it for an adversary, so they come back."""
+    history = random_history(**{**shape, "change": 0.4})
+    history = replace(history, rule=Rule(m, np.arange(history.releases) + 3, updates))
+    unknowns = lives(history)
+    sets = intersected(unknowns)
+    exclude_kept(unknowns, sets)
+    expected = published(history, twins.ruled(history))
+    left = {u: codes for u, codes in found(Findings.even(unknowns, sets), "life").items() if u in expected}
+    assert left == expected
 
 
 @given(SHAPES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 
 from attacks.histories import Series as Example
 from attacks.histories import array, random_history
-from republish import PolicyError, Series
+from republish import Number, PolicyError, Schema, Series, TauSafety
 from republish.attacks import ATTACKS, Adversary, History, Table, attack, history_of, measure_series
-from republish.events import Appearances, events_of
+from republish.attacks.rule import Rule, rule_of
+from republish.events import REINSERT, Appearances, events_of
 from republish.upkeep import forget
 
 PAIR = Example([[({"x": "a", "y": "b"}, [])], [({"x": "a", "z": "c"}, [])]])
@@ -164,6 +166,106 @@ def test_without_truth_confidence_is_that_of_the_likeliest_value() -> None:
     overlap = Example([[({"x": "a", "y": "b"}, [])], [({"x": "c", "z": "b"}, [])]])
     (result,) = attack(replace(overlap.history, truth=None), attacks=["tau"])
     assert result.risk[overlap.who("x")] == pytest.approx(2 / 3)
+
+
+# x is hidden in {a, b}, leaves, and comes back with c, hidden in {b, c}; a, b, c and d are known.
+FIRST = [({"x": "a", "y": "b"}, []), ({"p": "c", "q": "d"}, [])]
+LEFT = [({"y": "b"}, ["a"]), ({"p": "c", "q": "d"}, [])]
+CHANGED = [({"x": "c", "z": "b"}, []), *LEFT]
+BACK = Example([FIRST, LEFT, CHANGED])
+UPDATED = Example([FIRST, CHANGED])
+
+
+def candidates_of_x(history: History, release: int, name: str) -> frozenset[str]:
+    (result,) = attack(history, attacks=[name])
+    return BACK.called(result.findings.candidates_of(BACK.who("x"), release))
+
+
+@pytest.mark.parametrize("name", ["tau", "compromised", "historical"])
+def test_who_would_have_kept_a_signature_has_a_value_outside_of_it(name: str) -> None:
+    knows = replace(BACK.history, rule=Rule(2, np.array([4, 4, 4])))
+    assert candidates_of_x(BACK.history, 2, name) == {"b", "c"}
+    assert candidates_of_x(knows, 2, name) == {"c"}
+
+
+@pytest.mark.parametrize("rule", [Rule(3, array([4, 4, 4])), Rule(2, array([4, 4, 3]))])
+def test_where_too_few_values_lie_outside_nothing_follows(rule: Rule) -> None:
+    assert candidates_of_x(replace(BACK.history, rule=rule), 2, "tau") == {"b", "c"}
+
+
+@pytest.mark.parametrize("updates, left", [(False, {"b", "c"}), (True, {"c"})])
+def test_an_update_in_place_follows_a_rule_only_where_the_publisher_says_so(
+    updates: bool, left: set[str]
+) -> None:
+    knows = replace(UPDATED.history, rule=Rule(2, array([4, 4]), updates))
+    (result,) = attack(knows, attacks=["tau"])
+    assert UPDATED.called(result.findings.candidates_of(UPDATED.who("x"), 1)) == left
+
+
+def test_following_several_updates_can_tell_more_than_the_attack_finds() -> None:
+    """x and z, who changed to {b, c}, were never both b: in one group with the same two people in turn, both had a."""
+    first = [({"x": "a", "y": "b"}, []), ({"z": "a", "w": "b"}, [])]
+    second = [({"z": "a", "y": "b"}, []), ({"x": "a", "w": "b"}, [])]
+    third = [({"x": "b", "z": "c"}, []), ({"y": "b"}, ["a"]), ({"w": "b"}, ["a"])]
+    example = Example([first, second, third])
+    possible = {
+        x
+        for x, y, z, w, x_later, z_later in product("ab", "ab", "ab", "ab", "bc", "bc")
+        if all(one != other for one, other in pairwise([y, x, w, z, y])) and {x_later, z_later} == {"b", "c"}
+        if x != x_later and z != z_later
+    }
+    assert possible == {"a"}
+    (result,) = attack(example.history, attacks=["tau"])
+    assert example.called(result.findings.candidates_of(example.who("x"), 0)) == {"a", "b"}
+
+
+def test_rules_are_read_from_promises() -> None:
+    values = array([5, 6])
+    assert rule_of(["m-invariance=3"], values) is None
+    assert rule_of(["weak-m-invariance=3", "hc-safety=2"], values) is None
+    assert rule_of([], values) is None
+    assert rule_of(["tau-safety=3"], values) == Rule(3, values, updates=False)
+    assert rule_of(["tau-safety=3", "disjoint-updates"], values) == Rule(3, values, updates=True)
+
+
+def test_a_stored_series_says_what_its_publisher_does(tmp_path: Path) -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    stored = Series.create(tmp_path / "s", schema, TauSafety(2), seed=1)
+    for values in ("ab", "abc"):
+        people = {"id": [f"p{i}" for i in range(len(values))], "age": range(len(values)), "dx": list(values)}
+        stored.publish(pl.DataFrame(people))
+    rule = history_of(stored).rule
+    assert rule is not None
+    assert (rule.m, rule.values.tolist(), rule.updates) == (2, [2, 3], False)
+
+
+def test_event_lists_that_contradict_the_tables_are_refused() -> None:
+    table = Table(**{name: array(items) for name, items in ONE.items()})
+    away = [Appearances(array([0]), array([0]), np.zeros(1, dtype=np.uint64))]
+    with pytest.raises(PolicyError, match="those of 1 of 2 people do not"):
+        History.of(2, 2, [table], events_of(2, away))
+    both = [Appearances(array([0, 1]), array([0, 1]), np.zeros(2, dtype=np.uint64))]
+    events = events_of(2, both)
+    events.event[:, 0] = REINSERT
+    with pytest.raises(PolicyError, match="those of 2 of 2 people do not"):
+        History.of(2, 2, [table], events)
+
+
+def test_updates_of_every_kind_are_counted() -> None:
+    """x stays, y changes, z moves, u leaves and comes back with another value, v is new in the second release."""
+    example = Example(
+        [
+            [({"x": "a", "y": "b", "z": "c", "u": "d"}, [])],
+            [({"x": "a", "y": "c", "z": "c", "v": "d"}, [])],
+            [({"x": "a", "y": "c", "z": "c", "v": "d", "u": "b"}, [])],
+        ],
+        moves={("z", 1): 1, ("z", 2): 1},
+    )
+    counted = [
+        (part.external_updates, part.internal_updates, part.sensitive_updates, part.quasi_identifier_updates)
+        for part in measure_series(example.history).releases
+    ]
+    assert counted == [(4, 0, 0, 0), (2, 2, 1, 1), (0, 1, 1, 0)]
 
 
 def test_empty_histories_and_empty_releases_are_fine() -> None:

@@ -85,6 +85,26 @@ def tau(history: History) -> dict[Unknown, set[int]]:
             return sets
 
 
+def ruled(history: History) -> dict[Unknown, set[int]]:
+    """The intersected candidates, without the old signature where it would have been kept with a value of it."""
+    board, rule = Board(history), history.rule
+    assert rule is not None
+    sets = board.intersected()
+    last: dict[int, tuple[int, int, Unknown]] = {}
+    for g, here in enumerate(board.groups):
+        release = board.release[g]
+        for unknown in here:
+            before = last.get(unknown[0])
+            last[unknown[0]] = (release, g, unknown)
+            if before is None or before[2] == unknown or set(board.values[before[1]]) == set(board.values[g]):
+                continue
+            old = set(board.values[before[1]])
+            away = release - before[0] > 1
+            if (away or rule.updates) and rule.values[release] - len(old) >= rule.m:
+                sets[unknown] -= old
+    return sets
+
+
 def posterior(sets: list[set[int]]) -> list[dict[int, float]]:
     """Of every life of one person: each value's share of the sequences in which successive lives differ."""
     possible = [walk for walk in product(*sets) if all(a != b for a, b in pairwise(walk))]

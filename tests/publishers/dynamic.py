@@ -10,6 +10,9 @@ import polars as pl
 from hypothesis import strategies as st
 
 from republish import Category, Number, Redaction, Schema, read_view
+from republish.attacks import History, Table
+from republish.attacks.rule import rule_of
+from republish.events import Appearances, events_of
 from republish.grouping import Grouping
 from republish.memory import Memory, sight
 from republish.microdata import Microdata
@@ -41,6 +44,12 @@ class Driver:
     memory: Memory = field(default_factory=Memory.empty)
     values: pl.Series | None = None
     lives: dict[str, Life] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    seen: list[Appearances] = field(default_factory=list)
+    known: list[int] = field(default_factory=list)
+    returned: int = 0
+    changed: int = 0
 
     def publish(self, people: list[Person]) -> list[Counter]:
         """Publish one view; return the values of every group, after checking what holds for any publisher."""
@@ -54,6 +63,14 @@ class Driver:
         assert len(grouping.group) == len(people)
         self._remember(view, grouping)
         return self._check(view, names, grouping)
+
+    def history(self) -> History:
+        """What an adversary reads who knows how the publisher treats changed values."""
+        events = events_of(len(self.numbers), self.seen)
+        truth = [release.code for release in self.seen]
+        values = 0 if self.values is None else len(self.values)
+        history = History.of(len(self.numbers), values, self.tables, events, truth)
+        return replace(history, rule=rule_of(self.publisher.series_promises, np.array(self.known)))
 
     def _remember(self, view: Microdata, grouping: Grouping) -> None:
         release = self.memory.release + 1
@@ -76,6 +93,7 @@ class Driver:
         for counter in members.values():
             assert len(counter) >= self.publisher.m
             assert set(counter.values()) == {1}
+        self._record(view, names, grouping)
         for row, name in enumerate(names):
             value = values[view.codes[row]]
             signature = frozenset(members[int(grouping.group[row])])
@@ -83,19 +101,33 @@ class Driver:
             self.lives[name] = Life(self.memory.release, value, signature)
         return [members[group] for group in range(grouping.groups)]
 
+    def _record(self, view: Microdata, names: list[str], grouping: Grouping) -> None:
+        person = np.array(
+            [self.numbers.setdefault(name, len(self.numbers)) for name in names], dtype=np.int64
+        )
+        group, codes = grouping.group.astype(np.int64), view.codes.astype(np.int64)
+        rows = np.concatenate([group, grouping.counterfeit_group]).astype(np.int64)
+        held = np.concatenate([codes, grouping.counterfeit_code]).astype(np.int64)
+        self.tables.append(Table(person, group, rows, held))
+        self.seen.append(Appearances(person, codes, view.row_digests(SECRET)))
+        self.known.append(len(view.values))
+
     def _compare(self, name: str, value: str, signature: frozenset[str]) -> None:
         """Check that whoever must keep a signature does."""
         last = self.lives.get(name)
         if last is None:
             return
         present = last.release == self.memory.release - 1
+        self.returned += not present
+        self.changed += value != last.value
         if self.publisher.name == "m-invariance":
             keeps = present and value == last.value
-        elif self.publisher.signatures == "any":
-            keeps = value == last.value or (not present and value in last.signature)
         else:
-            keeps = value in last.signature
-            assert keeps or not signature & last.signature
+            apart = self.publisher.signatures == "equal-or-disjoint"
+            room = self.known[-1] - len(last.signature) >= self.publisher.m
+            bound = apart or (not present and room)
+            keeps = value == last.value or (bound and value in last.signature)
+            assert keeps or not bound or not signature & last.signature
         assert signature == last.signature or not keeps
 
 

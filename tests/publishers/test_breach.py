@@ -117,6 +117,15 @@ def test_parameters_out_of_range_are_refused(p: float, releases: float, m: int, 
         breach_probability(p, releases, m, n)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"m": "6"}, {"p": "x"}, {"h": "much"}, {"L": None}, {"m": float("inf")}, {"m": 2.5}, {"m": [6, 7]}],
+)
+def test_what_is_no_number_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(PolicyError, match=f"{next(iter(wrong))} must be"):
+        n_choose(**{"p": 0.04, "L": 24, "m": 6, "h": 0.1, **wrong})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("h", [0.0, -1.0, 1.5])
 def test_a_limit_must_be_a_probability(h: float) -> None:
     with pytest.raises(PolicyError, match="h must lie"):

@@ -14,7 +14,8 @@ from publishers.dynamic import Driver, view_of, with_domain
 from republish import CannotPublish
 from republish.memory import Memory
 from republish.publishers._bucket_groups import gathered, halved
-from republish.publishers._bucket_kernels import plan
+from republish.publishers._bucket_kernels import Bars, Draft, Sites, accompany, place_apart, plan, tallest
+from republish.publishers._bucket_lists import lists_of, positions_by
 from republish.publishers._geometry import geometry, include, measure, new_centre
 from republish.publishers.buckets import Filling, divide, fill_buckets, recall
 from republish.publishers.tau_safety import TauSafety
@@ -58,6 +59,118 @@ def test_every_eligible_multiset_is_assigned(m):
         parts = [part.tolist() for part in np.split(codes, ends[:-1])] if len(ends) else []
         assert list(zip(heights.tolist(), parts, strict=True)) == naive_plan(counts, m)
     assert tried > 100
+
+
+def random_draft(seed):
+    """Buckets with gaps, newcomers without one, and what is barred from some of them."""
+    rng = np.random.default_rng(seed)
+    domain = int(rng.integers(5, 9))
+    sets = {tuple(sorted(rng.choice(domain, rng.integers(2, 4), replace=False).tolist())) for _ in range(5)}
+    signatures = lists_of(sorted(sets))
+    codes, bucket = rng.integers(0, domain, 30), np.full(30, -1)
+    for row, code in enumerate(codes[:18]):  # the others are in no bucket
+        own = [b for b in range(len(sets)) if code in sorted(sets)[b]]
+        bucket[row] = rng.choice(own) if own else -1
+    places = [
+        sorted(sets)[b].index(c) + signatures.offsets[b] for b, c in zip(bucket, codes, strict=True) if b >= 0
+    ]
+    draft = Draft(signatures, np.bincount(places, minlength=len(signatures.items)), bucket)
+    barred = [sorted(rng.choice(domain, 2, replace=False).tolist()) for _ in range(3)]
+    bars = Bars(np.where(rng.random(30) < 0.5, rng.integers(0, 3, 30), -1), lists_of(barred))
+    keeps = (bucket >= 0) & (rng.random(30) < 0.5)
+    return draft, codes, bars, keeps, sorted(sets), barred, domain
+
+
+def naive_barred(bars, barred, signature, row):
+    return bars.of_row[row] >= 0 and bool(set(barred[bars.of_row[row]]) & set(signature))
+
+
+def sites_of(draft, domain, movable):
+    owner = np.repeat(np.arange(len(draft.signatures.offsets) - 1), np.diff(draft.signatures.offsets))
+    return Sites(positions_by(draft.signatures.items, domain), owner, movable)
+
+
+def held_of(draft, sets, codes):
+    """Rows at each place, counted anew."""
+    return [
+        sum(codes[row] == code for row in np.flatnonzero(draft.bucket == b))
+        for b, signature in enumerate(sets)
+        for code in signature
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_rows_kept_apart_are_placed_as_their_twin_places_them(seed, higher):
+    draft, codes, bars, keeps, sets, barred, domain = random_draft(seed)
+    expected = draft.bucket.copy()
+    held = {(b, c): int(((expected == b) & (codes == c)).sum()) for b, s in enumerate(sets) for c in s}
+    rows = np.flatnonzero(expected < 0)
+    for row in rows:
+        code = codes[row]
+        heights = [max(held[b, c] for c in s) for b, s in enumerate(sets)]
+        heights = [max(h, low) for h, low in zip(heights, tallest(draft.signatures, draft.held), strict=True)]
+        fitting = [b for b, s in enumerate(sets) if code in s and not naive_barred(bars, barred, s, row)]
+        gaps = [b for b, s in enumerate(sets) if code in s and held[b, code] < heights[b]]
+        swaps = [
+            (b, other)
+            for b in gaps
+            for other in np.flatnonzero((codes == code) & ~keeps & (expected >= 0))
+            if expected[other] != b
+            and not naive_barred(bars, barred, sets[expected[other]], row)
+            and not naive_barred(bars, barred, sets[b], other)
+        ]
+        open_ones = [b for b in fitting if b in gaps]
+        if open_ones:
+            expected[row] = open_ones[0]
+        elif swaps:
+            b, other = swaps[0]
+            expected[row], expected[other] = expected[other], b
+            held[b, code] += 1
+            continue
+        elif higher and fitting:
+            expected[row] = min(fitting, key=lambda b: len(sets[b]))
+        if expected[row] >= 0:
+            held[expected[row], code] += 1
+    movable = positions_by(np.where(keeps, -1, codes), domain)
+    place_apart(draft, rows, codes, sites_of(draft, domain, movable), bars, higher)
+    assert draft.bucket.tolist() == expected.tolist()
+    assert draft.held.tolist() == held_of(draft, sets, codes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 3))
+def test_rows_are_accompanied_as_their_twin_does_it(seed, m):
+    draft, codes, bars, _, sets, barred, domain = random_draft(seed)
+    expected = draft.bucket.copy()
+    newcomers = np.flatnonzero(expected < 0)
+    free = {c: [r for r in newcomers if bars.of_row[r] < 0 and codes[r] == c] for c in range(domain)}
+    left = np.bincount(codes[newcomers], minlength=domain)
+    movable = lists_of([free[c] for c in range(domain)])
+    stuck = newcomers[bars.of_row[newcomers] >= 0]
+    counted = left.copy()
+    for row in stuck:
+        possible = []
+        for b, signature in enumerate(sets):
+            rest = left.copy()
+            rest[list(signature)] -= 1
+            others = [c for c in signature if c != codes[row]]
+            if (
+                len(others) < len(signature)
+                and not naive_barred(bars, barred, signature, row)
+                and all(free[c] for c in others)
+                and m * rest.max() <= rest.sum()
+            ):
+                possible.append((len(signature), b))
+        if possible:
+            b = min(possible)[1]
+            for code in sets[b]:
+                expected[row if code == codes[row] else free[code].pop()] = b
+                left[code] -= 1
+    accompany(draft, stuck, codes, sites_of(draft, domain, movable), bars, counted, m)
+    assert draft.bucket.tolist() == expected.tolist()
+    assert draft.held.tolist() == held_of(draft, sets, codes)
+    assert counted.tolist() == left.tolist()
 
 
 def rows_of(seed, count, values=5):
@@ -154,14 +267,15 @@ def test_buckets_are_balanced_and_hold_every_row_once(seed, count, m):
     for filling in (TAU, Filling(eligible=True, pad=True), Filling(False, True, True, optimal=True)):
         for keeps in (past.within, np.zeros(view.rows, dtype=np.bool_)):
             rng = np.random.default_rng(seed)
-            buckets = fill_buckets(view, driver.memory, keeps, m, rng, filling)
+            buckets = fill_buckets(view, past, keeps, m, rng, filling)
             check_buckets(view, buckets, m)
-            numbers = recall(view, driver.memory).signature
             for entry in np.flatnonzero(buckets.row >= 0):
                 if keeps[buckets.row[entry]]:
                     b = buckets.bucket[entry]
                     kept = buckets.sig_codes[buckets.sig_offsets[b] : buckets.sig_offsets[b + 1]]
-                    assert tuple(kept.tolist()) == driver.memory.signatures[numbers[buckets.row[entry]]]
+                    offsets, items = past.signatures
+                    number = past.signature[buckets.row[entry]]
+                    assert kept.tolist() == items[offsets[number] : offsets[number + 1]].tolist()
 
 
 def test_taking_every_newcomer_never_needs_more_counterfeits():
@@ -169,9 +283,9 @@ def test_taking_every_newcomer_never_needs_more_counterfeits():
         driver = with_domain(Driver(TauSafety(3), seed=seed))
         driver.publish(rows_of(seed, 40))
         view, _ = view_of([*rows_of(seed, 25), *rows_of(seed + 1, 60)[40:]], driver.values)
-        keeps = recall(view, driver.memory).within
+        past = recall(view, driver.memory)
         eligible, all_of_them = (
-            fill_buckets(view, driver.memory, keeps, 3, np.random.default_rng(0), filling).counterfeits
+            fill_buckets(view, past, past.within, 3, np.random.default_rng(0), filling).counterfeits
             for filling in (Filling(eligible=True, pad=True), TAU)
         )
         assert all_of_them <= eligible
@@ -182,12 +296,13 @@ def test_a_row_that_left_its_signature_cannot_keep_it():
     driver.publish([("p1", 20, "10", "n", "v0"), ("p2", 20, "10", "n", "v1")])
     view, _ = view_of([("p1", 20, "10", "n", "v7")], driver.values)
     with pytest.raises(CannotPublish, match="1 rows do not; publish them as newcomers"):
-        divide(view, driver.memory, np.ones(1, dtype=np.bool_))
+        divide(view, recall(view, driver.memory), np.ones(1, dtype=np.bool_))
 
 
 def test_nobody_makes_no_buckets():
     view, _ = view_of([])
-    buckets = fill_buckets(view, Memory.empty(), np.zeros(0, dtype=np.bool_), 3, np.random.default_rng(0))
+    past = recall(view, Memory.empty())
+    buckets = fill_buckets(view, past, past.known, 3, np.random.default_rng(0))
     assert buckets.count == 0
     assert buckets.grouping(0).groups == 0
 
@@ -259,8 +374,8 @@ def test_halving_is_that_of_the_twin(seed, count):
 
 def padded_buckets(seed, count):
     view, _ = view_of(rows_of(seed, count), with_domain(Driver(TauSafety(2))).values)
-    keeps = np.zeros(view.rows, dtype=np.bool_)
-    return view, fill_buckets(view, Memory.empty(), keeps, 3, np.random.default_rng(seed), TAU)
+    past = recall(view, Memory.empty())
+    return view, fill_buckets(view, past, past.known, 3, np.random.default_rng(seed), TAU)
 
 
 def naive_gather(view, lists, draws):

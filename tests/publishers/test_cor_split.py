@@ -50,7 +50,10 @@ def naive_unsafe(group: set[str], size: int, earlier: Iterable[dict[str, int]], 
 
 @dataclass
 class Run:
-    """A series of releases by one publisher, with all that was ever published."""
+    """A series of releases by one publisher, with all that was ever published.
+
+    `releases` holds everyone's groups while they live the life they live now.
+    """
 
     publisher: CorSplit
     memory: Memory = field(default_factory=Memory.empty)
@@ -58,6 +61,7 @@ class Run:
     releases: list[dict[str, int]] = field(default_factory=list)
     codes: list[dict[int, list[int]]] = field(default_factory=list)
     grouping: Grouping | None = None
+    value: dict[str, str] = field(default_factory=dict)
 
     def view(self, people: dict[str, Person]) -> Microdata:
         columns = ("age", "zip", "gender", "dx")
@@ -81,6 +85,10 @@ class Run:
         assert view.people is not None
         place = Memory(view.people, {}).find(SECRET.pseudonyms(plain.identifiers))
         group = grouping.group[place]
+        for name in names:
+            if self.value.setdefault(name, people[name][3]) != people[name][3]:
+                self.value[name] = people[name][3]
+                self.releases = [{k: g for k, g in r.items() if k != name} for r in self.releases]
         self.releases.append({name: int(g) for name, g in zip(names, group, strict=True)})
         rows: dict[int, list[int]] = {}
         for g, code in zip(
@@ -321,6 +329,44 @@ def test_a_changed_value_is_a_new_life() -> None:
     assert all(run.signature(0, k) == run.signature(1, k) for k in people if k not in changed)
 
 
+def test_who_changed_was_with_nobody_before() -> None:
+    """Families of three stay together while two of them swap values: what was before relates the third to nobody."""
+    rng = np.random.default_rng(5)
+    people = {f"p{i}": (20 + i // 3, 10, "f", f"v{i % 3}") for i in range(60)}
+    run = Run(CorSplit(m=3, n=3, pad=True))
+    for release in range(5):
+        run.publish(people, release)
+        run.check(people)
+        for family in rng.choice(20, 9, replace=False):
+            one, other = (f"p{3 * family + i}" for i in rng.choice(3, 2, replace=False))
+            a, b = people[one], people[other]
+            people[one], people[other] = (*a[:3], b[3]), (*b[:3], a[3])
+
+
+def test_a_new_life_leaves_its_earlier_groups_behind() -> None:
+    people = crowd(np.random.default_rng(9), 0, 24, 4)
+    run = Run(CorSplit(m=4, n=2, pad=True))
+    run.publish(people)
+    run.publish({**people, "p0": (*people["p0"][:3], "v1")})
+    run.publish(people | {"p1": (*people["p1"][:3], "v0")})
+    entry = dict(zip(("p0", "p1", "p2"), run.memory.find(SECRET.pseudonyms(["p0", "p1", "p2"])), strict=True))
+    groups = np.column_stack([run.memory.columns[f"group@{r}"] for r in (1, 2, 3)]) > 0
+    assert groups[entry["p0"]].tolist() == [False, False, True]
+    assert groups[entry["p1"]].tolist() == [False, False, True]
+    assert groups[entry["p2"]].tolist() == [True, True, True]
+
+
+def test_padding_lets_every_newcomer_fill_a_gap() -> None:
+    people = crowd(np.random.default_rng(0), 0, 8, 4)
+    run = Run(CorSplit(m=4, n=1, pad=True))
+    run.publish(people)
+    left = {k: v for k, v in people.items() if v[3] != "v0"}
+    left |= {f"q{i}": (30, 12, "f", "v0") for i in range(2)}  # of one value, so never m-eligible
+    run.publish(left)
+    assert run.grouping is not None
+    assert run.grouping.counterfeits == 0
+
+
 def test_an_empty_release_is_passed_over() -> None:
     people = crowd(np.random.default_rng(7), 0, 24, 4)
     run = Run(CorSplit(m=4, n=2))
@@ -354,7 +400,9 @@ def test_groups_of_all_earlier_releases_are_remembered() -> None:
 
 def test_newcomers_that_are_not_m_eligible_are_refused_unless_padded() -> None:
     people = {f"p{i}": (30 + i, 10, "f", "v0" if i < 8 else f"v{i}") for i in range(12)}
-    with pytest.raises(CannotPublish):
+    with pytest.raises(
+        CannotPublish, match="choose a smaller m, pad=true, which adds counterfeits, or merge"
+    ):
         Run(CorSplit(m=3, n=2)).publish(people)
     run = Run(CorSplit(m=3, n=2, pad=True))
     run.publish(people)

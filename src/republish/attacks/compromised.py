@@ -13,6 +13,7 @@ from republish.attacks.candidates import Unknowns, intersected, lives, only
 from republish.attacks.history import History
 from republish.attacks.restriction import UNUSABLE, restrict
 from republish.attacks.results import Findings
+from republish.attacks.rule import exclude_kept
 from republish.types import BoolArray, WordArray
 
 
@@ -27,6 +28,7 @@ def compromised(history: History, known: BoolArray, cascade: bool = True) -> Fin
 def starting_sets(unknowns: Unknowns, known: BoolArray) -> WordArray:
     """The intersected candidates, and the true value alone for every published life of a known person."""
     sets = intersected(unknowns)
+    exclude_kept(unknowns, sets)
     theirs = np.flatnonzero(known[unknowns.person] & (unknowns.truth >= 0))
     only(sets, theirs, unknowns.truth[theirs])
     return sets

@@ -8,14 +8,15 @@ those of compromised people.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from republish.attacks.rule import Rule, rule_of
 from republish.errors import PolicyError
-from republish.events import Appearances, Events, events_of
+from republish.events import THERE, Appearances, Events, events_of, states_of
 from republish.release import Release
 from republish.series import Series
 from republish.types import IntArray
@@ -44,6 +45,8 @@ class History:
 
     `group_start[i]` is the first group of release i, `member_start[g]` the first appearance in group g, and group g
     holds the value `value_code[j]` `value_count[j]` times for j from `value_start[g]` to `value_start[g + 1]`.
+    `rule` is what the publisher is known to do with changed values; `forgotten` lists the groups of people who were
+    forgotten since.
     """
 
     people: int
@@ -57,6 +60,8 @@ class History:
     events: Events | None = None
     truth: IntArray | None = None
     names: pl.Series | None = field(default=None, repr=False)
+    rule: Rule | None = None
+    forgotten: IntArray | None = None
 
     @classmethod
     def of(
@@ -79,6 +84,8 @@ class History:
                 f"they cover {events.people} and {events.releases}"
             )
         groups = [_groups(table, people, values, number) for number, table in enumerate(tables, 1)]
+        if events is not None:
+            _require_possible(events, tables)
         group_start = np.append(0, np.cumsum(groups, dtype=np.int64)).astype(np.int64)
         kept = [np.flatnonzero(table.group != LEFT_OUT) for table in tables]
         joined = _joined([t.group[k] + s for t, k, s in zip(tables, kept, group_start, strict=False)])
@@ -172,7 +179,8 @@ def history_of(series: Series, truth: Sequence[pl.DataFrame] | None = None) -> H
     if truth is not None and len(truth) != len(numbers):
         raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
     values = series.scales(numbers[-1]).values if numbers else pl.Series("", [], dtype=pl.String)
-    seen = [series.appearances(number).filter(pl.col("person") != _FORGOTTEN) for number in numbers]
+    everybody = [series.appearances(number) for number in numbers]
+    seen = [frame.filter(pl.col("person") != _FORGOTTEN) for frame in everybody]
     if truth is not None:
         seen = [_with_truth(frame, codes) for frame, codes in zip(seen, truth, strict=True)]
     everyone = (
@@ -192,7 +200,15 @@ def history_of(series: Series, truth: Sequence[pl.DataFrame] | None = None) -> H
         Table(person, _column(frame, "group") - 1, *_rows(series.release(number), values))
         for number, person, frame in zip(numbers, who, seen, strict=True)
     ]
-    return History.of(len(names), len(values), tables, events_of(len(names), appearances), codes, names)
+    events = events_of(len(names), appearances)
+    history = History.of(len(names), len(values), tables, events, codes, names)
+    known = np.array([len(series.values_at(number)) for number in numbers], dtype=np.int64)
+    gone = [
+        _column(frame.filter((pl.col("person") == _FORGOTTEN) & (pl.col("group") > 0)), "group") - 1 + start
+        for frame, start in zip(everybody, history.group_start, strict=False)
+    ]
+    rule = rule_of(series.policy.promises["series"], known)
+    return replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
 
 
 def _with_truth(seen: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
@@ -234,6 +250,20 @@ def _groups(table: Table, people: int, values: int, number: int) -> int:
         raise PolicyError(f"release {number}: nobody may be in a release twice")
     highest = max((int(part.max()) for part in (table.group, table.row_group) if len(part)), default=-1)
     return highest + 1
+
+
+def _require_possible(events: Events, tables: Sequence[Table]) -> None:
+    """Refuse event lists that nobody can live through, or that contradict who is in which release."""
+    states = states_of(events.event)
+    there = np.zeros(states.shape, dtype=np.bool_)
+    for number, table in enumerate(tables):
+        there[table.person, number] = True
+    wrong = (there != (states == THERE)).any(axis=1)
+    if wrong.any():
+        raise PolicyError(
+            "event lists must follow their grammar and say who is in which release; those of "
+            f"{np.count_nonzero(wrong)} of {len(wrong)} people do not; derive them with events_of"
+        )
 
 
 def _joined(parts: list[IntArray]) -> IntArray:

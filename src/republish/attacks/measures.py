@@ -21,12 +21,18 @@ class ReleaseMeasures:
 
     `vulnerable` counts the people whose signature is not that of their last appearance, because their value was
     modified or they were re-inserted (thesis 4.6.2); `unexplained` those for whom it changed without such a cause.
-    `hc_unsafe` counts the groups that are not hc-safe with the degree asked for (Cor-Split section 5).
+    `hc_unsafe` counts the groups that are not hc-safe with the degree asked for (Cor-Split section 5); groups of
+    people who were forgotten since are not counted. External updates are people inserted for the first time or deleted,
+    internal ones updated or re-inserted, with another sensitive value or another quasi-identifier, or both.
     """
 
     people: int
     groups: int
     counterfeits: int
+    external_updates: int
+    internal_updates: int
+    sensitive_updates: int
+    quasi_identifier_updates: int
     vulnerable: int
     unexplained: int
     hc_unsafe: int | None
@@ -51,6 +57,14 @@ def measure_series(history: History, degree: int | None = None) -> SeriesMeasure
     """Vulnerable people, counterfeits and, for a degree of hc-safety, unsafe groups of every release."""
     if history.events is None:
         raise PolicyError("vulnerable people are told by event lists, and this history holds none; add them")
+    events = history.events
+    happened = {
+        "external_updates": events.external,
+        "internal_updates": events.internal,
+        "sensitive_updates": events.sensitive_updates,
+        "quasi_identifier_updates": events.quasi_identifier_updates,
+    }
+    updates = {name: where.sum(axis=0).tolist() for name, where in happened.items()}
     moved, caused = _changed_signatures(history)
     unsafe = None if degree is None else _unsafe(history, degree)
     release = history.release
@@ -68,6 +82,7 @@ def measure_series(history: History, degree: int | None = None) -> SeriesMeasure
                 people=int(people[i]),
                 groups=int(history.group_start[i + 1] - history.group_start[i]),
                 counterfeits=int(nobodys[i]),
+                **{name: counts[i] for name, counts in updates.items()},
                 vulnerable=int(vulnerable[i]),
                 unexplained=int(unexplained[i]),
                 hc_unsafe=None if unsafe is None else int(unsafe[i]),
@@ -102,5 +117,10 @@ def _unsafe(history: History, degree: int) -> IntArray:
         starts = history.member_start[first : last + 1]
         here = unknowns.of_appearance[starts[0] : starts[-1]]
         sizes = history.sizes[first:last]
-        found[i] = np.count_nonzero(hc_unsafe(starts - starts[0], here, groups_of[:, :i], sizes, degree))
+        unsafe = hc_unsafe(starts - starts[0], here, groups_of[:, :i], sizes, degree)
+        if history.forgotten is not None:
+            unsafe[history.forgotten[(history.forgotten >= first) & (history.forgotten < last)] - first] = (
+                False
+            )
+        found[i] = np.count_nonzero(unsafe)
     return found

@@ -1,7 +1,8 @@
 """The tau-attack: event lists link releases over updates and absences (thesis 4.1.1 and 4.3.2).
 
 Beyond intersecting, she links who comes back with an unchanged value, uses that an updated value differs from
-the old one, and eliminates inside each group, all to a fixpoint. Knowing *that* a value changed also weighs the
+the old one and what the publisher is known to do with changed values (see `rule`), and eliminates inside each
+group, all to a fixpoint. Knowing *that* a value changed also weighs the
 candidates: of (old, new) only unequal pairs are possible.
 """
 
@@ -24,6 +25,7 @@ from republish.attacks.candidates import (
 from republish.attacks.history import History
 from republish.attacks.matching import _possible
 from republish.attacks.results import Findings
+from republish.attacks.rule import exclude_kept
 from republish.types import FloatArray, WordArray
 
 
@@ -31,6 +33,7 @@ def tau(history: History) -> Findings:
     """What remains of every life, and the posterior of its true and its likeliest value."""
     unknowns = lives(history)
     sets = intersected(unknowns)
+    exclude_kept(unknowns, sets)
     eliminate(unknowns, sets)
     return Findings(unknowns, sets, *posterior(unknowns, sets))
 

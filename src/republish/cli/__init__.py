@@ -29,6 +29,7 @@ _FIRST, _EVERY, _LOOK, _KEEP = "Begin", "Every week", "Look", "Keep"
 app.command("demo", rich_help_panel=_FIRST)(start.demo)
 app.command("generate", rich_help_panel=_FIRST)(start.generate)
 app.command("init", rich_help_panel=_FIRST)(start.init)
+app.command("learn", rich_help_panel=_FIRST)(start.learn)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
 app.command("amend", rich_help_panel=_EVERY)(publish.amend)
 app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)

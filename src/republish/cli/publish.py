@@ -18,15 +18,20 @@ def publish(
     as_of: Annotated[
         str | None, typer.Option(help="Date of the release, later than the last; else now.")
     ] = None,
+    compromised: Annotated[
+        Path | None,
+        typer.Option(help="Table of what outsiders know of single people: identifier, value, p."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, commit. If anything fails the series stays as it was."""
+    from republish.about import limits_of
     from republish.series import STEPS, Series
 
     opened = Series.open(series)
     with steps(f"publishing {view.name}", STEPS) as step:
-        done = opened.publish(view, as_of=as_of, dry_run=dry_run, progress=step)
+        done = opened.publish(view, as_of=as_of, dry_run=dry_run, progress=step, compromised=compromised)
     if as_json:
         say_json(done.as_dict())
         return
@@ -42,8 +47,14 @@ def publish(
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
-    if not opened.policy.publisher.series_promises:
-        say(f"  note: {opened.policy.publisher.name} protects this release alone, not the series")
+    publisher = opened.policy.publisher
+    if not publisher.series_promises:
+        say(f"  note: {publisher.name} protects this release alone, not the series")
+    if people.returned and limits_of(publisher.series_promises):
+        say(
+            f"  note: {number(people.returned)} people came back after an absence. {publisher.name} takes them for "
+            "newcomers and does not protect them from comparing their groups before and after it; tau-safety does"
+        )
     if done.folder:
         say(f"  files: {done.folder}")
 

@@ -75,6 +75,50 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if value is not None}
 
 
+def learn(
+    out: Annotated[
+        Path, typer.Argument(help="New folder to write: knowledge.toml, prior.csv, sequential.csv.")
+    ],
+    views: Annotated[list[Path], typer.Argument(help="Raw views of another source, oldest first.")],
+    schema: Annotated[Path, typer.Option(help="schema.toml with the role of every column.")],
+    order: Annotated[int, typer.Option(help="How many last values tell the next: 0 to 3.")] = 2,
+    like: Annotated[
+        Path | None, typer.Option(help="Take the classes of people and terminal values from this knowledge.")
+    ] = None,
+    smoothing: Annotated[float, typer.Option(help="Observations that a less exact context is worth.")] = 0.0,
+    bandwidth: Annotated[
+        float | None, typer.Option(help="Find the prior by kernel regression with this bandwidth.")
+    ] = None,
+) -> None:
+    """Learn from views what an adversary may know: how likely values are, and how they follow each other."""
+    from republish.errors import PolicyError
+    from republish.knowledge import Knowledge, read_knowledge
+    from republish.knowledge import learn as learned
+    from republish.schema import read_schema
+
+    if out.exists():
+        raise PolicyError(f"{out} must be a new folder; choose another name")
+    roles = read_schema(schema)
+    model = read_knowledge(like, roles) if like else None
+    classes, ends = None, ()
+    if model is not None:
+        classes = model.classes
+        ends = (
+            tuple(model.values[code] for code in model.terminal)
+            if isinstance(model, Knowledge)
+            else model.terminal
+        )
+    with steps(f"learning from {len(views)} views", ("counting", "writing")) as step:
+        step("counting")
+        found = learned(views, roles, classes, order, smoothing, ends, bandwidth)
+        step("writing")
+        found.write(out)
+    say(
+        f"{found.size} values, {found.classes.count} classes of people, contexts of {found.order} values: {out}\n"
+        f"next: republish init SERIES --schema {schema} --publisher js-reduce --knowledge {out}"
+    )
+
+
 def init(
     series: Annotated[Path, typer.Argument(help="New folder of the series.")],
     publisher: Annotated[
@@ -95,6 +139,10 @@ def init(
     seed: Annotated[
         int | None, typer.Option(help="Seed of the series; from the system's entropy if not given.")
     ] = None,
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(help="Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."),
+    ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="URL of a database for the catalogue; a local file if not given.")
     ] = None,
@@ -103,6 +151,7 @@ def init(
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
     from republish.cli.arguments import assignments
     from republish.errors import PolicyError
+    from republish.knowledge import read_knowledge
     from republish.proposal import propose, schema_from
     from republish.publishers import make_publisher
     from republish.requirements import parse_requirements
@@ -111,9 +160,8 @@ def init(
 
     if (schema is None) == (view is None):
         raise PolicyError("give either --schema FILE or --from VIEW")
-    made_publisher = make_publisher(
-        publisher, assignments(parameter or [], "-p"), parse_requirements(require)
-    )
+    parameters, requirements = assignments(parameter or [], "-p"), parse_requirements(require)
+    make_publisher(publisher, parameters, requirements)  # before anything is asked
     if schema is not None:
         roles = read_schema(schema)
     else:
@@ -125,6 +173,8 @@ def init(
         if not yes:
             proposals = [_ask(proposal) for proposal in proposals]
         roles = schema_from(proposals)
+    known = read_knowledge(knowledge, roles) if knowledge else None
+    made_publisher = make_publisher(publisher, parameters, requirements, known)
     made = Series.create(series, roles, made_publisher, seed=seed, ledger=ledger, one_table=one_table)
     promises = made.policy.promises
     if as_json:
@@ -140,7 +190,7 @@ def init(
 
 
 def _warn_one_table(name: str, accepted: bool) -> None:
-    from republish.series import safer_publishers
+    from republish.frozen import safer_publishers
 
     say(
         f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"

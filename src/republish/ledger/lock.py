@@ -48,6 +48,7 @@ def hold(path: Path, command: str) -> Iterator[None]:
             _held.discard(descriptor)
             try:
                 os.ftruncate(descriptor, 0)
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked just now may still hold a copy
             finally:
                 os.close(descriptor)
 

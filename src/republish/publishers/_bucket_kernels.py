@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,36 +80,28 @@ def place_random(
     draft, `wanted` and `left` are changed. With `least` 0 every newcomer may be taken.
     """
     signatures = draft.signatures
-    total, largest, ties = _summary(left)
+    total, largest = 0, 0
+    for count in left:
+        total += count
+        largest = max(largest, count)
+    ranks = np.zeros(largest + 1, np.int64)  # how many codes have so many newcomers left
+    for count in left:
+        ranks[count] += 1
     for b in range(signatures.offsets.size - 1):
         for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
             code = signatures.items[p]
             while wanted[p] > 0 and left[code] > 0:
-                alone = left[code] == largest and ties == 1
+                alone = left[code] == largest and ranks[largest] == 1
                 if least * (largest - alone) > total - 1:
                     break
                 draft.bucket[newcomers.items[newcomers.offsets[code + 1] - left[code]]] = b
                 draft.held[p] += 1
                 wanted[p] -= 1
+                ranks[left[code]] -= 1
                 left[code] -= 1
+                ranks[left[code]] += 1
                 total -= 1
-                if left[code] + 1 == largest:
-                    ties -= 1
-                    if ties == 0:
-                        total, largest, ties = _summary(left)
-
-
-@njit(cache=True, nogil=True)
-def _summary(left: NDArray[np.int64]) -> tuple[int, int, int]:
-    """Return the sum, the largest number and how often that occurs."""
-    total, largest, ties = 0, 0, 0
-    for count in left:
-        total += count
-        if count > largest:
-            largest, ties = count, 1
-        elif count == largest:
-            ties += 1
-    return total, largest, ties
+                largest -= ranks[largest] == 0
 
 
 @njit(cache=True, nogil=True)
@@ -122,51 +115,52 @@ def place_nearest(
 ) -> None:
     """Fill the places wanted of each bucket in turn with the newcomers nearest to the mean of its rows.
 
-    A bucket that has no rows yet grows around the first newcomer of its first code. The draft and `wanted`
-    are changed; `members` lists the rows that the buckets had before.
+    Ties are broken by the order of the newcomers. A bucket that has no rows yet grows around the first newcomer of
+    its first code. The draft and `wanted` are changed; `members` lists the rows that the buckets had before.
     """
     signatures = draft.signatures
     centre = new_centre(space)
+    joined = np.empty(newcomers.items.size, np.int64)
     for b in range(signatures.offsets.size - 1):
-        ready = False
+        ready, count = False, 0  # a centre is made when there is a choice
         for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
-            code = signatures.items[p]
-            if wanted[p] <= 0 or newcomers.offsets[code] == newcomers.offsets[code + 1]:
+            if wanted[p] <= 0:
                 continue
-            if not ready:
-                _gather(space, centre, members, b)
-                ready = True
-            taken = _take(space, draft, centre, newcomers, bars, b, p, wanted[p])
-            draft.held[p] += taken
-            wanted[p] -= taken
+            rows = _open_to(draft, newcomers, bars, b, signatures.items[p])
+            if rows.size > wanted[p]:
+                if not ready:
+                    _gather(space, centre, members, b, joined[:count])
+                    ready = True
+                seeded = centre.size[0] == 0
+                if seeded:
+                    include(space, centre, rows[0])
+                rows = _lowest(rows, measure(space, centre, rows), wanted[p])
+                if seeded:
+                    clear(space, centre)
+            for row in rows:
+                draft.bucket[row] = b
+                joined[count] = row
+                count += 1
+                if ready:
+                    include(space, centre, row)
+            draft.held[p] += rows.size
+            wanted[p] -= rows.size
 
 
 @njit(cache=True, nogil=True)
-def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int) -> None:
-    """Let the centre be that of the members of a bucket."""
+def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined: NDArray[np.int64]) -> None:
+    """Let the centre be that of the members of a bucket and of those who joined."""
     clear(space, centre)
     if bucket + 1 < members.offsets.size:
         for i in range(members.offsets[bucket], members.offsets[bucket + 1]):
             include(space, centre, members.items[i])
+    for row in joined:
+        include(space, centre, row)
 
 
 @njit(cache=True, nogil=True)
-def _take(
-    space: Geometry,
-    draft: Draft,
-    centre: Centre,
-    newcomers: Lists,
-    bars: Bars,
-    bucket: int,
-    place: int,
-    wanted: int,
-) -> int:
-    """Put the `wanted` nearest newcomers into a place and return how many there were.
-
-    Ties are broken by their order. They are added to the centre; where that is empty, the first newcomer in
-    order takes its part.
-    """
-    code = draft.signatures.items[place]
+def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int) -> NDArray[np.int64]:
+    """Return the newcomers of a code who are in no bucket yet and may join this one."""
     begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
     rows = np.empty(end - begin, np.int64)
     found = 0
@@ -175,18 +169,7 @@ def _take(
         if draft.bucket[row] < 0 and not is_barred(draft.signatures, bars, bucket, row):
             rows[found] = row
             found += 1
-    rows = rows[:found]
-    if found > wanted:
-        seeded = centre.size[0] == 0
-        if seeded:
-            include(space, centre, rows[0])
-        rows = _lowest(rows, measure(space, centre, rows), wanted)
-        if seeded:
-            clear(space, centre)
-    for row in rows:
-        draft.bucket[row] = bucket
-        include(space, centre, row)
-    return rows.size
+    return rows[:found]
 
 
 @njit(cache=True, nogil=True)
@@ -247,8 +230,9 @@ def place_distances(
     """Return the squared distance of each row to each of the buckets, `[row, bucket]`."""
     apart = np.empty((rows.size, buckets.size), np.float64)
     centre = new_centre(space)
+    nobody = np.empty(0, np.int64)
     for j in range(buckets.size):
-        _gather(space, centre, members, buckets[j])
+        _gather(space, centre, members, buckets[j], nobody)
         apart[:, j] = measure(space, centre, rows)
     return apart
 
@@ -259,68 +243,165 @@ def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[
 
     The next bucket takes alpha rows of each of the beta most frequent codes: the smallest beta from m on for
     which some alpha leaves the rest m-eligible, and the largest such alpha. `counts` is used up.
+
+    The codes lie in a heap, the most frequent first, of equally frequent ones the lowest. A bucket takes out
+    one code more than it uses, so the time is that of the signatures made, whatever the number of codes.
     """
     heights = np.empty(64, np.int64)
     ends = np.empty(64, np.int64)
     codes = np.empty(1024, np.int64)
     made = used = 0
-    while True:
-        order = np.argsort(-counts, kind="mergesort")
-        gamma = counts.sum()
-        if gamma == 0:
-            break
-        alpha, beta = 0, m - 1
+    most = counts.max() if counts.size else 0
+    heap = [(most - counts[code]) * counts.size + code for code in range(counts.size) if counts[code] > 0]
+    heapify(heap)
+    front = np.empty(counts.size, np.int64)
+    gamma = counts.sum()
+    while gamma > 0:
+        out, alpha, beta = 0, 0, m - 1
         while alpha < 1:
             beta += 1
-            following = counts[order[beta]] if beta < counts.size else 0
-            alpha = min(counts[order[beta - 1]], (gamma - m * following) // beta)
+            while out <= beta and len(heap) > 0:
+                front[out] = heappop(heap) % counts.size
+                out += 1
+            following = counts[front[beta]] if beta < out else 0
+            alpha = min(counts[front[beta - 1]], (gamma - m * following) // beta)
             if beta > m:
-                alpha = min(alpha, (gamma - m * counts[order[0]]) // (beta - m))
+                alpha = min(alpha, (gamma - m * counts[front[0]]) // (beta - m))
         if made == heights.size:
             heights = np.append(heights, np.empty(made, np.int64))
             ends = np.append(ends, np.empty(made, np.int64))
         while used + beta > codes.size:
             codes = np.append(codes, np.empty(codes.size, np.int64))
         for i in range(beta):
-            codes[used + i] = order[i]
-            counts[order[i]] -= alpha
+            codes[used + i] = front[i]
+            counts[front[i]] -= alpha
+        for code in front[:out]:
+            if counts[code] > 0:
+                heappush(heap, (most - counts[code]) * counts.size + code)
+        gamma -= alpha * beta
         used += beta
         heights[made], ends[made] = alpha, used
         made += 1
     return heights[:made], ends[:made], codes[:used]
 
 
+class Sites(NamedTuple):
+    """Where rows of a code can go: its places in signatures and their buckets; and who may still be moved."""
+
+    places: Lists
+    owner: NDArray[np.int64]
+    movable: Lists
+
+
 @njit(cache=True, nogil=True)
 def place_apart(
-    draft: Draft,
-    rows: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    by_code: Lists,
-    owner: NDArray[np.int64],
-    bars: Bars,
+    draft: Draft, rows: NDArray[np.int64], codes: NDArray[np.int64], sites: Sites, bars: Bars, higher: bool
 ) -> None:
-    """Put rows into buckets that do not meet what is barred from them, making buckets higher where needed.
+    """Put rows into buckets that do not meet what is barred from them.
 
-    An open place comes first, then the bucket with the shortest signature, for a higher bucket needs a
-    counterfeit for each of its other codes. `codes` holds the code of every row of the view, `by_code` lists
-    the places of each code and `owner` has their buckets. A row that fits nowhere stays out.
+    An open place comes first, then one that a movable row of the same code leaves for an open place. If buckets
+    may become higher, the one with the shortest signature is next, for it needs a counterfeit for each of its other
+    codes. `codes` holds the code of every row of the view. A row that fits nowhere stays out.
     """
     signatures = draft.signatures
     heights = tallest(signatures, draft.held)
     for row in rows:
         best, cost = -1, np.int64(2**62)
-        for k in range(by_code.offsets[codes[row]], by_code.offsets[codes[row] + 1]):
-            place = by_code.items[k]
-            b = owner[place]
+        for k in range(sites.places.offsets[codes[row]], sites.places.offsets[codes[row] + 1]):
+            place = sites.places.items[k]
+            b = sites.owner[place]
             price = signatures.offsets[b + 1] - signatures.offsets[b]
             if draft.held[place] < heights[b]:
                 price = 0
             if price < cost and not is_barred(signatures, bars, b, row):
                 best, cost = place, price
-        if best >= 0:
-            draft.bucket[row] = owner[best]
+        if cost > 0 and _change_places(draft, heights, row, codes[row], sites, bars):
+            continue
+        if best >= 0 and (higher or cost == 0):
+            draft.bucket[row] = sites.owner[best]
             draft.held[best] += 1
-            heights[owner[best]] = max(heights[owner[best]], draft.held[best])
+            heights[sites.owner[best]] = max(heights[sites.owner[best]], draft.held[best])
+
+
+@njit(cache=True, nogil=True)
+def _change_places(
+    draft: Draft, heights: NDArray[np.int64], row: int, code: int, sites: Sites, bars: Bars
+) -> bool:
+    """Send a movable row of the code to an open place and put this row where it was; whether that was possible."""
+    for k in range(sites.places.offsets[code], sites.places.offsets[code + 1]):
+        place = sites.places.items[k]
+        b = sites.owner[place]
+        if draft.held[place] >= heights[b]:
+            continue
+        for i in range(sites.movable.offsets[code], sites.movable.offsets[code + 1]):
+            other = sites.movable.items[i]
+            left = draft.bucket[other]
+            if (
+                left >= 0
+                and left != b
+                and not is_barred(draft.signatures, bars, left, row)
+                and not is_barred(draft.signatures, bars, b, other)
+            ):
+                draft.bucket[other], draft.bucket[row] = b, left
+                draft.held[place] += 1
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def accompany(
+    draft: Draft,
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    sites: Sites,
+    bars: Bars,
+    left: NDArray[np.int64],
+    m: int,
+) -> None:
+    """Put rows into buckets that do not meet what is barred from them, each with newcomers for the other codes.
+
+    Of the buckets for which there are such newcomers, those who are left staying m-eligible, the first with the
+    shortest signature becomes higher by one. `sites.movable` lists the newcomers who may join any bucket, and
+    `left` counts all of each code. The draft and `left` are changed.
+    """
+    signatures, free = draft.signatures, sites.movable
+    spare = np.diff(free.offsets)
+    for row in rows:
+        best, shortest = -1, np.int64(2**62)
+        for k in range(sites.places.offsets[codes[row]], sites.places.offsets[codes[row] + 1]):
+            b = sites.owner[sites.places.items[k]]
+            size = signatures.offsets[b + 1] - signatures.offsets[b]
+            if size < shortest and not is_barred(signatures, bars, b, row):
+                inside = signatures.items[signatures.offsets[b] : signatures.offsets[b + 1]]
+                if _can_spare(inside, codes[row], spare, left, m):
+                    best, shortest = b, size
+        if best < 0:
+            continue
+        for p in range(signatures.offsets[best], signatures.offsets[best + 1]):
+            code = signatures.items[p]
+            joins = row
+            if code != codes[row]:
+                spare[code] -= 1
+                joins = free.items[free.offsets[code] + spare[code]]
+            draft.bucket[joins] = best
+            draft.held[p] += 1
+            left[code] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _can_spare(
+    inside: NDArray[np.int64], own: int, spare: NDArray[np.int64], left: NDArray[np.int64], m: int
+) -> bool:
+    """Return whether a newcomer of each code but one's own is to be had, and the rest stays m-eligible."""
+    for code in inside:
+        if code != own and spare[code] == 0:
+            return False
+    for code in inside:
+        left[code] -= 1
+    eligible = m * left.max() <= left.sum()
+    for code in inside:
+        left[code] += 1
+    return eligible  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CELL = 8
 NOWHERE = np.inf
 _NEIGHBOURS = 4
-_MERGED = 5
+_MERGED = 5  # at least 4: the scratch that merging needs must hold the four hands of an exchange
 _DEALS = 63
 _NONE = -1
 _PRIME = 2**31 - 1
@@ -96,7 +96,7 @@ def partition(
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
-        np.empty(max(largest, 4 * widest, _MERGED * widest), np.int64),
+        np.empty(max(largest, _MERGED * widest), np.int64),
         np.array([1 + seed % (_PRIME - 1)], np.int64),
     )
     out = Made(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))

@@ -13,6 +13,7 @@ from republish.requirements import (
     ProbabilisticLDiversity,
     Requirement,
     WeakMUniqueness,
+    only_requirements,
 )
 
 _BOUNDED_BY_M = (
@@ -34,13 +35,7 @@ def m_and_requirements(
     one row in m. More cannot be asked of publishers that keep signatures: they do not choose their groups.
     """
     m = MUniqueness(m).m
-    asked = tuple(require)
-    strangers = sum(not isinstance(requirement, Requirement) for requirement in asked)
-    if strangers:
-        raise PolicyError(
-            f"require must list requirements such as LDiversity(3), found {strangers} of another type; "
-            "parse_requirements reads them from text"
-        )
+    asked = only_requirements(require)
     for requirement in asked:
         if not isinstance(requirement, _BOUNDED_BY_M) or requirement.bound > m:
             raise PolicyError(

@@ -140,7 +140,7 @@ def _divide(task: _Task, begin: int, end: int) -> int:
     extents = task.rows.extents
     for axis in range(extents.size):
         task.rows.lowest[axis], highest = _bounds(task.rows.columns[axis, begin:end])
-        extents[axis] = _extent(task.space, axis, task.rows.lowest[axis], highest)
+        extents[axis] = extent(task.space, axis, task.rows.lowest[axis], highest)
     for _ in range(extents.size):
         widest = int(np.argmax(extents))
         if extents[widest] <= 0.0:
@@ -184,7 +184,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _extent(space: Space, axis: int, lowest: float, highest: float) -> float:
+def extent(space: Space, axis: int, lowest: float, highest: float) -> float:
     """Return the share of the column's domain that rows with these bounds would be published with."""
     if lowest == highest or space.width[axis] <= 0.0:
         return 0.0

@@ -54,7 +54,7 @@ def breach_probability(p: ArrayLike, L: ArrayLike, m: ArrayLike, n: ArrayLike) -
     Raises:
         PolicyError: a parameter is out of range.
     """
-    p_, releases, m_, n_ = (np.asarray(x, dtype=np.float64) for x in (p, L, m, n))
+    p_, releases, m_, n_ = (_numbers(name, x) for name, x in (("p", p), ("L", L), ("m", m), ("n", n)))
     _require("p must be a probability from 0 to 1", (p_ >= 0) & (p_ <= 1))
     _require("L must be a whole number of at least 1", (releases >= 1) & (releases == np.floor(releases)))
     _require("m must be a whole number of at least 2", (m_ >= 2) & (m_ == np.floor(m_)))
@@ -75,12 +75,13 @@ def n_choose(p: float, L: int, m: int, h: float) -> int:
     Raises:
         PolicyError: no n from 1 to m suffices, or a parameter is out of range.
     """
-    if not 0.0 < h <= 1.0:
+    limit, values = _numbers("h", h), _numbers("m", m)
+    if limit.ndim or not 0.0 < limit <= 1.0:
         raise PolicyError(
             "h must lie above 0 and not above 1, found another number; give the limit of a probability"
         )
-    _require("m must be a whole number of at least 2", np.asarray(m >= 2 and m == int(m)))
-    reached = breach_probability(p, L, m, np.arange(1, m + 1)).probability
+    _require("m must be one whole number of at least 2", np.asarray(not values.ndim and values >= 2))
+    reached = breach_probability(p, L, m, np.arange(1, int(values) + 1)).probability
     enough = np.flatnonzero(reached < h)
     if not enough.size:
         raise PolicyError(
@@ -88,6 +89,13 @@ def n_choose(p: float, L: int, m: int, h: float) -> int:
             f"{reached.min():.3g} whatever n is; raise m, publish everyone less often (a smaller L), or raise h"
         )
     return int(enough[0]) + 1
+
+
+def _numbers(name: str, given: ArrayLike) -> FloatArray:
+    array = np.asarray(given)
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise PolicyError(f"{name} must be a finite number, found {type(given).__name__}; give a number")
+    return array.astype(np.float64)
 
 
 def _require(rule: str, holds: np.typing.NDArray[np.bool_]) -> None:

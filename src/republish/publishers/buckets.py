@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from republish.errors import CannotPublish
+from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
 from republish.publishers._bucket_filling import Filling, Work, assign, balance, require_values
 from republish.publishers._bucket_kernels import Bars, Draft, Lists, find_places, lay_out, tallest
@@ -96,8 +96,10 @@ class Past:
         known: whether the person was ever published.
         present: whether the person was in the previous release.
         code: the last sensitive code, -1 where unknown.
-        signature: the number of the last signature in the memory, -1 where there is none.
+        signature: the last signature, a list of `signatures`, -1 where there is none.
         within: whether the code of today belongs to that signature.
+        signatures: all signatures that somebody bears, sorted by their codes.
+        release: the number of releases made so far.
     """
 
     known: BoolArray
@@ -105,10 +107,27 @@ class Past:
     code: Longs
     signature: Longs
     within: BoolArray
+    signatures: Lists
+    release: int
+
+    @property
+    def sizes(self) -> Longs:
+        """How many codes each person's last signature has, 0 where there is none."""
+        return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
 
 
 def recall(view: Microdata, memory: Memory) -> Past:
-    """Return what is remembered of the people of the view."""
+    """Return what is remembered of the people of the view.
+
+    Raises:
+        LedgerError: what is remembered of somebody contradicts itself or the view.
+    """
+    # Sorted by their codes, so that nothing depends on how the memory numbers them.
+    numbers = sorted(range(len(memory.signatures)), key=memory.signatures.__getitem__)
+    place = np.full(len(numbers) + 1, -1, dtype=np.int64)  # the number -1 finds the last
+    place[numbers] = np.arange(len(numbers))
+    signatures, borne = lists_of([memory.signatures[i] for i in numbers]), place[memory.signature_column()]
+    _require_sense(memory, signatures, borne, len(view.values))
     entry = np.full(view.rows, -1) if view.people is None else memory.find(view.people)
     known: BoolArray = entry >= 0
     there = entry[known]
@@ -117,14 +136,30 @@ def recall(view: Microdata, memory: Memory) -> Past:
     signature = np.full(view.rows, -1, dtype=np.int64)
     present[known] = memory.columns["last"][there] == memory.release
     code[known] = memory.columns["code"][there]
-    signature[known] = memory.signature_column()[there]
-    places = find_places(*_borne(memory, signature), _codes(view))
-    return Past(known, present, code, signature, places >= 0)
+    signature[known] = borne[there]
+    within = find_places(signatures, signature, _codes(view)) >= 0
+    return Past(known, present, code, signature, within, signatures, memory.release)
+
+
+def _require_sense(memory: Memory, signatures: Lists, borne: Longs, domain: int) -> None:
+    """Refuse a memory in which somebody's last value or last release cannot be."""
+    last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
+    wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
+    unknown = (
+        bool(signatures.items.size) and not 0 <= signatures.items.min() <= signatures.items.max() < domain
+    )
+    if wrong.any() or unknown:
+        raise LedgerError(
+            "everyone's last value must be one of the signature she last had, in a release that was made; of "
+            f"{memory.size} people remembered {np.count_nonzero(wrong)} contradict that"
+            + (", and signatures hold values that the view cannot have" if unknown else "")
+            + "; the memory is damaged or of another series: restore it from a backup. Nothing was written"
+        )
 
 
 def fill_buckets(
     view: Microdata,
-    memory: Memory,
+    past: Past,
     keeps: BoolArray,
     m: int,
     rng: np.random.Generator,
@@ -135,7 +170,7 @@ def fill_buckets(
 
     Args:
         view: the rows, in the order of pseudonyms.
-        memory: the signatures of earlier releases.
+        past: what is remembered of the people in them.
         keeps: the rows that keep their signature; their code must belong to it.
         m: the fewest values of a new signature.
         rng: chance, where rows or padding are chosen at random.
@@ -145,23 +180,38 @@ def fill_buckets(
     Raises:
         CannotPublish: the newcomers are not m-eligible and may not be padded, or there are too few values.
     """
-    work = _work(view, memory, m, rng, filling or Filling(), apart)
-    draft = divide(view, memory, keeps)
+    bars = Bars(np.empty(0, dtype=np.int64), lists_of([]))
+    if apart is not None and apart.any():
+        barred, of_row = _borne(past, apart)
+        bars = Bars(of_row, barred)
+    work = Work(
+        codes=_codes(view),
+        domain=len(view.values),
+        space=geometry(view),
+        keeps=keeps,
+        bars=bars,
+        m=m,
+        rng=rng,
+        filling=filling or Filling(),
+        first=past.release == 0,
+    )
+    draft = divide(view, past, keeps)
     require_values(work, draft)
     return complete(assign(work, balance(work, draft)), work.codes)
 
 
-def divide(view: Microdata, memory: Memory, keeps: BoolArray) -> Draft:
+def divide(view: Microdata, past: Past, keeps: BoolArray) -> Draft:
     """Return buckets of the rows that keep their signature; the other rows are in none."""
-    past = recall(view, memory)
     lost = int(np.count_nonzero(keeps & ~past.within))
     if lost:
         raise CannotPublish(
             f"a row that keeps its signature must have a value of that signature; {lost} rows do not; "
             "publish them as newcomers"
         )
-    signatures, bucket = _borne(memory, np.where(keeps, past.signature, -1))
-    return _draft(signatures, bucket, _codes(view))
+    signatures, bucket = _borne(past, keeps)
+    places = find_places(signatures, bucket, _codes(view))
+    held = np.bincount(places[places >= 0], minlength=len(signatures.items))
+    return Draft(signatures, held.astype(np.int64), bucket)
 
 
 def complete(draft: Draft, codes: Longs) -> Buckets:
@@ -179,38 +229,16 @@ def complete(draft: Draft, codes: Longs) -> Buckets:
     return Buckets(row, code, bucket, signatures.offsets, signatures.items.astype(np.int32), heights)
 
 
-def _work(
-    view: Microdata,
-    memory: Memory,
-    m: int,
-    rng: np.random.Generator,
-    filling: Filling,
-    apart: BoolArray | None,
-) -> Work:
-    of_row, codes = np.empty(0, dtype=np.int64), lists_of([])
-    if apart is not None:
-        codes, of_row = _borne(memory, np.where(apart, recall(view, memory).signature, -1))
-    return Work(_codes(view), len(view.values), geometry(view), Bars(of_row, codes), m, rng, filling)
-
-
-def _draft(signatures: Lists, bucket: Longs, codes: Longs) -> Draft:
-    places = find_places(signatures, bucket, codes)
-    held = np.bincount(places[places >= 0], minlength=len(signatures.items))
-    return Draft(signatures, held.astype(np.int64), bucket)
-
-
 def _codes(view: Microdata) -> Longs:
     return np.ascontiguousarray(view.codes, dtype=np.int64)
 
 
-def _borne(memory: Memory, signature: Longs) -> tuple[Lists, Longs]:
-    """Return the signatures that occur, and for each row the position of its own among them, -1 for none.
-
-    They are sorted by their codes, so that nothing depends on how the memory numbers them.
-    """
-    used = np.zeros(len(memory.signatures), dtype=np.bool_)
-    used[signature[signature >= 0]] = True
-    numbers = sorted(np.flatnonzero(used).tolist(), key=memory.signatures.__getitem__)
-    position = np.full(len(memory.signatures) + 1, -1, dtype=np.int64)  # the number -1 finds the last
-    position[numbers] = np.arange(len(numbers))
-    return lists_of([memory.signatures[i] for i in numbers]), position[signature]
+def _borne(past: Past, rows: BoolArray) -> tuple[Lists, Longs]:
+    """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
+    number = np.where(rows, past.signature, -1)
+    sizes = np.diff(past.signatures.offsets)
+    used = np.zeros(len(sizes), dtype=np.bool_)
+    used[number[number >= 0]] = True
+    position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)  # the number -1 finds the last
+    items = past.signatures.items[np.repeat(used, sizes)]
+    return Lists(offsets_of(sizes[used]), items), position[number]

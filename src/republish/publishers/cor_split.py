@@ -24,9 +24,8 @@ What the paper leaves open, or where more can be had, is done as follows.
   counterfeit of each value: as n is at most m, at most |Q| - n of its rows are people then. So every bucket can
   be published.
 
-The paper's guarantee, like its analysis, is about values that persist. Someone whose value changed still counts as
-a member of her earlier groups, which makes a group look more correlated than it is; only where all members come from
-one earlier group, and values changed among them, is that a correlation that is not counted.
+The paper's guarantee, like its analysis, is about values that persist. So what counts are lives: whoever has another
+value than before was in no earlier group, also where all others of her group were with her.
 
 The memory gains one number a person and release. The check of a group takes time in proportion to the releases.
 """
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from republish.microdata import Microdata
 
 _GROUP_IN = "group@"
+_LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another code now began a new one
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,13 @@ class CorSplit:
 
         Raises:
             CannotPublish: the newcomers are not m-eligible and `pad` is not set, or there are fewer than m values.
+            LedgerError: the memory contradicts itself or the view.
         """
         past = recall(view, memory)
-        keeps = past.known & (past.signature >= 0) & past.within & (past.code == view.codes)
-        buckets = fill_buckets(view, memory, keeps, self.m, rng, Filling(pad=self.pad))
+        keeps = past.code == view.codes
+        # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
+        filling = Filling(eligible=not self.pad, pad=self.pad, instead="pad=true")
+        buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
         entries = _entries(view, memory, buckets, self.n)
         made = partition(
             entries,
@@ -137,9 +140,15 @@ class CorSplit:
         )
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with everyone's signature and with the groups of this release beside all earlier ones."""
+        """Return the memory with everyone's signature and the groups of the life she lives, of all releases."""
+        code = memory.columns["code"]
+        changed = memory.columns.get(_LIFE_CODE, code) != code
+        columns = {
+            name: np.where(changed, 0, column) if name.startswith(_GROUP_IN) else column
+            for name, column in memory.columns.items()
+        }
         now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
-        columns = {**memory.columns, f"{_GROUP_IN}{memory.release}": now.astype(np.int32)}
+        columns |= {f"{_GROUP_IN}{memory.release}": now.astype(np.int32), _LIFE_CODE: code.copy()}
         return remember_signatures(view, grouping, replace(memory, columns=columns))
 
 
@@ -148,7 +157,7 @@ def _whole(number: object) -> bool:
 
 
 def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entries:
-    """Return the entries as the kernel reads them."""
+    """Return the entries as the kernel reads them; the history of a person begins with the life she lives."""
     real = np.flatnonzero(buckets.row >= 0)
     row = buckets.row[real]
     points = np.full((len(buckets.row), len(view.axes)), NOWHERE)
@@ -158,7 +167,9 @@ def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entri
     history = np.zeros((len(buckets.row), len(names)), dtype=np.int32)
     if memory.size and view.people is not None:
         entry = memory.find(view.people)[row]
-        there, entry = real[entry >= 0], entry[entry >= 0]
+        goes_on = entry >= 0
+        goes_on[goes_on] = memory.columns["code"][entry[goes_on]] == view.codes[row[goes_on]]
+        there, entry = real[goes_on], entry[goes_on]
         for release, name in enumerate(names):
             if name in memory.columns:  # nobody was published in an empty release
                 history[there, release] = memory.columns[name][entry]

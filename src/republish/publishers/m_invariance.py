@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from republish.publishers._bucket_groups import halved
 from republish.publishers._implied import m_and_requirements
-from republish.publishers.buckets import Filling, fill_buckets, recall
+from republish.publishers.buckets import fill_buckets, recall
 from republish.requirements import MUniqueness, Requirement
 from republish.signatures import remember_signatures
 
@@ -67,10 +67,11 @@ class MInvariance:
 
         Raises:
             CannotPublish: more than one in m newcomers have the same value.
+            LedgerError: the memory contradicts itself or the view.
         """
         past = recall(view, memory)
-        keeps = past.present & (past.code == view.codes) & past.within
-        return halved(view, fill_buckets(view, memory, keeps, self.m, rng, Filling()))
+        keeps = past.present & (past.code == view.codes)
+        return halved(view, fill_buckets(view, past, keeps, self.m, rng))
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with the signature of everyone in the view."""

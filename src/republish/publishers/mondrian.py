@@ -28,7 +28,14 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.publishers._mondrian_kernel import Space, partition
-from republish.requirements import KAnonymity, Requirement, Whole, compile_rules, satisfied
+from republish.requirements import (
+    KAnonymity,
+    Requirement,
+    Whole,
+    compile_rules,
+    only_requirements,
+    satisfied,
+)
 
 if TYPE_CHECKING:
     from republish.microdata import Microdata
@@ -55,13 +62,7 @@ class Mondrian:
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
         object.__setattr__(self, "k", KAnonymity(self.k).k)
-        object.__setattr__(self, "require", tuple(self.require))
-        strangers = sum(not isinstance(requirement, Requirement) for requirement in self.require)
-        if strangers:
-            raise PolicyError(
-                f"require must list requirements such as LDiversity(3), found {strangers} of another type; "
-                "parse_requirements reads them from text"
-            )
+        object.__setattr__(self, "require", only_requirements(self.require))
         if not isinstance(self.strict, bool):
             raise PolicyError(f"strict must be true or false, found a {type(self.strict).__name__}")
 

@@ -2,9 +2,27 @@
 
 Every group holds at least m rows, all with different sensitive values. Whoever stays with the same value
 keeps the signature, the set of values of the group; so does whoever comes back after an absence of any length
-with the same value, or with another one of the old signature. An adversary who follows when a person was
-inserted, updated, deleted and inserted again still has m candidates. Newcomers, among them everyone
-whose value changed, need not be m-eligible: counterfeits fill up what is missing.
+with the same value. Newcomers, among them everyone whose value was updated, need not be m-eligible:
+counterfeits fill up what is missing.
+
+Whoever comes back with *another* value keeps the signature S too, if the value is one of S (thesis 4.5.1.2). An
+adversary who knows this concludes from any other signature that the new value is not in S. So the others
+get a signature that has no value of S: then her conclusion excludes nothing. Where fewer than m values are known
+outside S there is no such signature. Then S is kept with an unchanged value only, and whoever comes back with
+another one is a newcomer, whether or not it is in S. Which of the two rules holds is told by S and by the values
+known so far, and those are published; so it says nothing about anybody.
+
+What an adversary can conclude who knows all this, and when everyone came, changed, left and returned:
+
+- While signatures are equal or disjoint from life to life, nothing: exchange two values of a signature in all lives
+  that bear it, and all releases, all changes and both rules are as they were. Everyone has m candidates.
+- Someone updated *in place* is a newcomer and may get a signature that overlaps the old one, and so may somebody back
+  where too few values are known. Taken alone, each value of both signatures remains possible, some likelier than
+  others: with old signature {a,b} and new {b,c} there are (a,b), (a,c) and (b,c), two thirds for a. Who follows
+  several such people through several groups may exclude a value altogether.
+- `signatures="equal-or-disjoint"` treats updates like returns: everyone with a changed value has the old signature,
+  where the new value belongs to it, and otherwise one that has nothing in common with it. It costs counterfeits and
+  needs m values outside any old signature.
 
 Phases: who keeps a signature; classification by signature; balancing with the newcomers nearest to a bucket;
 assignment of the others to new signatures; partition.
@@ -17,10 +35,6 @@ assignment of the others to new signatures; partition.
   million for a value, that value is assigned greedily. It fills as many places as the greedy assignment where
   any newcomer may go to any place, and on census data no gain in certainty penalty was found: buckets hold
   many groups, and their means are much alike.
-- `signatures="equal-or-disjoint"`: who knows that a value changed can rule out that it is the same before
-  and after. With old signature {a,b} and new {b,c} that leaves (a,b), (a,c) and (b,c), two thirds for a. This
-  option gives everyone with a changed value the old signature, where the new value belongs to it, and otherwise
-  one that has nothing in common with it. It costs counterfeits and needs m values outside any old signature.
 """
 
 from __future__ import annotations
@@ -83,20 +97,24 @@ class TauSafety:
     @property
     def series_promises(self) -> tuple[str, ...]:
         """What holds over all releases together."""
-        return (f"tau-safety={self.m}",)
+        disjoint = ("disjoint-updates",) if self.signatures == "equal-or-disjoint" else ()
+        return (f"tau-safety={self.m}", *disjoint)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.
 
         Raises:
             CannotPublish: the sensitive column has too few values for signatures of m.
+            LedgerError: the memory contradicts itself or the view.
         """
         past = recall(view, memory)
-        separate = self.signatures == "equal-or-disjoint"
-        keeps = past.within if separate else past.within & ((past.code == view.codes) | ~past.present)
-        apart = (past.signature >= 0) & ~keeps if separate else None
+        # Whose old signature decides on the new one, also where the value changed.
+        bound = past.known
+        if self.signatures == "any":
+            bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
+        keeps = past.within & ((past.code == view.codes) | bound)
         filling = Filling(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
-        buckets = fill_buckets(view, memory, keeps, self.m, rng, filling, apart)
+        buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
         return gathered(view, buckets, _LARGEST_PART, rng)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from republish.requirements.alpha_k_anonymity import AlphaKAnonymity
-from republish.requirements.base import Requirement, Whole
+from republish.requirements.base import Requirement, Whole, only_requirements
 from republish.requirements.beta_likeness import BetaLikeness
 from republish.requirements.delta_disclosure import DeltaDisclosure
 from republish.requirements.distinct_l_diversity import LDiversity
@@ -33,6 +33,7 @@ __all__ = [
     "WeakMUniqueness",
     "Whole",
     "compile_rules",
+    "only_requirements",
     "parse_requirements",
     "requirements_text",
     "satisfied",

@@ -12,13 +12,14 @@ also survive the addition of any single row; none survives every removal.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.errors import SchemaError
+from republish.errors import PolicyError, SchemaError
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -181,3 +182,15 @@ def _check_hierarchy(nodes: NDArray[np.int32], m: int) -> None:
                 f"level {level} of the sensitive hierarchy splits a node of level {level - 1}; "
                 "a node must have one parent"
             )
+
+
+def only_requirements(require: Iterable[object]) -> tuple[Requirement, ...]:
+    """Return what a publisher is asked to satisfy beside its own, or raise where something else is among it."""
+    asked = tuple(require)
+    strangers = sum(not isinstance(requirement, Requirement) for requirement in asked)
+    if strangers:
+        raise PolicyError(
+            f"require must list requirements such as LDiversity(3), found {strangers} of another type; "
+            "parse_requirements reads them from text"
+        )
+    return tuple(requirement for requirement in asked if isinstance(requirement, Requirement))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Values, Whole
-from republish.requirements.parameters import number_at_least, plain
+from republish.requirements.base import KERNEL_TOLERANCE, Counts, Values, Whole
+from republish.requirements.families import RealDiversity
+from republish.requirements.parameters import plain
 
 if TYPE_CHECKING:
     from republish.requirements.rules import Rules
@@ -19,34 +20,15 @@ OP_ENTROPY = 3
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity(Requirement):
+class EntropyLDiversity(RealDiversity):
     """The entropy of the values of every group is at least log(`l`); `l` need not be whole.
 
-    Closed under union: entropy is concave, so the union's is at least the smaller of the two.
+    A group reaches the exponential of its entropy. Closed under union: entropy is concave, so the union's is at
+    least the smaller of the two.
     """
 
-    l: float  # noqa: E741 - the literature's name
-
     name: ClassVar[str] = "entropy l-diversity"
-    at_least: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "l", number_at_least("entropy-l", self.l, 1))
-
-    @property
-    def text(self) -> str:
-        """`entropy-l=2`."""
-        return f"entropy-l={plain(self.l)}"
-
-    @property
-    def bound(self) -> float:
-        """The l asked for; a group reaches the exponential of its entropy."""
-        return self.l
-
-    @property
-    def fewest_rows(self) -> int:
-        """A group of n rows reaches n at most."""
-        return math.ceil(self.l * (1 - TOLERANCE))
+    key: ClassVar[str] = "entropy-l"
 
     def describe(self) -> str:
         """Return the promise as one sentence."""

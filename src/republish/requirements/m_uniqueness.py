@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from republish.errors import PolicyError
-from republish.requirements.base import Counts, Requirement, Values, Whole
-from republish.requirements.parameters import whole_number
+from republish.requirements.base import Counts, Values, Whole
+from republish.requirements.families import Uniqueness
 
 if TYPE_CHECKING:
     from republish.requirements.rules import Rules
@@ -19,35 +18,15 @@ OP_M_UNIQUE = 12
 
 
 @dataclass(frozen=True)
-class MUniqueness(Requirement):
+class MUniqueness(Uniqueness):
     """At least `m` rows in every group, all with different sensitive values.
 
-    Not closed under union: two groups that share a value hold it twice together. Publishers that merge groups,
-    or cut them from one another, cannot promise it.
+    A group reaches its size, 0 where a value occurs twice. Not closed under union: two groups that share a
+    value hold it twice together. Publishers that merge groups, or cut them from one another, cannot promise it.
     """
 
-    m: int
-
     name: ClassVar[str] = "m-uniqueness"
-    at_least: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "m", _at_least_two("m", self.m))
-
-    @property
-    def text(self) -> str:
-        """`m-unique=6`."""
-        return f"m-unique={self.m}"
-
-    @property
-    def bound(self) -> float:
-        """The number of rows asked for; a group reaches its size, 0 where a value occurs twice."""
-        return float(self.m)
-
-    @property
-    def fewest_rows(self) -> int:
-        """`m` itself."""
-        return self.m
+    key: ClassVar[str] = "m-unique"
 
     def describe(self) -> str:
         """Return the promise as one sentence."""
@@ -59,14 +38,6 @@ class MUniqueness(Requirement):
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
         return np.where(counts.max(axis=1) == 1, sizes, 0).astype(np.float64)
-
-
-def _at_least_two(parameter: str, value: object) -> int:
-    """Return a whole number from 2 on: one value is no choice."""
-    found = whole_number(parameter, value)
-    if found < 2:
-        raise PolicyError(f"{parameter} must be at least 2, found {found}; a single value hides nothing")
-    return found
 
 
 @njit(cache=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numba import njit
 
-from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Values, Whole
-from republish.requirements.parameters import number_at_least, plain
+from republish.requirements.base import KERNEL_TOLERANCE, Counts, Values, Whole
+from republish.requirements.families import RealDiversity
+from republish.requirements.parameters import plain
 
 if TYPE_CHECKING:
     from republish.requirements.rules import Rules
@@ -19,34 +19,15 @@ OP_PROBABILISTIC = 2
 
 
 @dataclass(frozen=True)
-class ProbabilisticLDiversity(Requirement):
+class ProbabilisticLDiversity(RealDiversity):
     """The most frequent value of every group has at most a share of 1/`l`.
 
-    Closed under union: a share of the union lies between the two groups' shares.
+    A group reaches 1 / its largest share. Closed under union: a share of the union lies between the two groups'
+    shares.
     """
 
-    l: float  # noqa: E741 - the literature's name
-
     name: ClassVar[str] = "probabilistic l-diversity"
-    at_least: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "l", number_at_least("probabilistic-l", self.l, 1))
-
-    @property
-    def text(self) -> str:
-        """`probabilistic-l=3`."""
-        return f"probabilistic-l={plain(self.l)}"
-
-    @property
-    def bound(self) -> float:
-        """The l asked for; a group reaches 1 / its largest share."""
-        return self.l
-
-    @property
-    def fewest_rows(self) -> int:
-        """A group of n rows reaches n at most."""
-        return math.ceil(self.l * (1 - TOLERANCE))
+    key: ClassVar[str] = "probabilistic-l"
 
     def describe(self) -> str:
         """Return the promise as one sentence."""

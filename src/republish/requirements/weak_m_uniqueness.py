@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from republish.requirements.base import Counts, Requirement, Values, Whole
-from republish.requirements.m_uniqueness import _at_least_two
+from republish.requirements.base import Counts, Values, Whole
+from republish.requirements.families import Uniqueness
 
 if TYPE_CHECKING:
     from republish.requirements.rules import Rules
@@ -18,35 +18,16 @@ OP_WEAK_M_UNIQUE = 13
 
 
 @dataclass(frozen=True)
-class WeakMUniqueness(Requirement):
+class WeakMUniqueness(Uniqueness):
     """At least `m` different sensitive values in every group, each of them equally often.
 
-    m-uniqueness with every row repeated. Closed under the union of groups with the same set of values, but of
-    no others: a value of one group alone is then rarer than a shared one.
+    m-uniqueness with every row repeated. A group reaches its number of values, 0 where they are not equally
+    frequent. Closed under the union of groups with the same set of values, but of no others: a value of one
+    group alone is then rarer than a shared one.
     """
 
-    m: int
-
     name: ClassVar[str] = "weak m-uniqueness"
-    at_least: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "m", _at_least_two("m", self.m))
-
-    @property
-    def text(self) -> str:
-        """`weak-m-unique=6`."""
-        return f"weak-m-unique={self.m}"
-
-    @property
-    def bound(self) -> float:
-        """The number of values asked for; a group reaches its own, 0 where they are not equally frequent."""
-        return float(self.m)
-
-    @property
-    def fewest_rows(self) -> int:
-        """One row for each value."""
-        return self.m
+    key: ClassVar[str] = "weak-m-unique"
 
     def describe(self) -> str:
         """Return the promise as one sentence."""

@@ -1,0 +1,58 @@
+"""The policy is frozen with the first release: what the ledger records of it, and whether it still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import republish
+from republish.errors import PolicyError
+from republish.ledger import Entry
+from republish.policy import FILE, Policy, hierarchies_digest
+from republish.publishers import PUBLISHERS
+
+
+def policy_record(policy: Policy) -> dict[str, Any]:
+    """What the ledger keeps of the policy with every release."""
+    return {
+        "policy": policy.digest(),
+        "hierarchies": hierarchies_digest(policy.schema),
+        "promises": policy.promises,
+        "tool": republish.__version__,
+    }
+
+
+def is_as_recorded(policy: Policy, releases: Sequence[Entry]) -> bool:
+    """Whether this is the policy that the first release was made under."""
+    if not releases:
+        return True
+    first, now = releases[0].payload, (policy.digest(), hierarchies_digest(policy.schema))
+    return (first["policy"], first["hierarchies"]) == now
+
+
+def require_as_recorded(policy: Policy, releases: Sequence[Entry]) -> None:
+    """Refuse to go on where the policy is not the one that releases were made under."""
+    if not is_as_recorded(policy, releases):
+        raise PolicyError(
+            f"the policy is frozen after the first release, and {FILE} or a hierarchy differs from what the "
+            "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
+        )
+
+
+def require_another_release(policy: Policy, releases: Sequence[Entry], folder: Path) -> None:
+    """Refuse a release after the first under a changed policy, or one that promises nothing over a series."""
+    if not releases:
+        return
+    require_as_recorded(policy, releases)
+    if not policy.publisher.series_promises and not policy.one_table:
+        raise PolicyError(
+            f"{policy.publisher.name} protects each release alone and promises nothing over a series; "
+            f"{safer_publishers()}. To publish anyway, set one_table = true in {folder / FILE}"
+        )
+
+
+def safer_publishers() -> str:
+    """Which publishers do promise something over a series, in words."""
+    names = [name for name, kind in sorted(PUBLISHERS.items()) if kind.protects_series]
+    return f"those that do: {', '.join(names)}" if names else "no publisher of this version does"

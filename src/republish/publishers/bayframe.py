@@ -1,0 +1,138 @@
+"""BayFrame: J-similarity against correlated values and compromised records (Amiri, Yazdani, Shakery and Ho, 2019).
+
+The publisher recreates the adversary's reasoning as JS-reduce does, with a Bayesian estimator of her posteriors and
+with compromised records: what she knows of single people enters her priors (`cascade="prior"`, known before the
+release) or her posteriors (`cascade="posterior"`, known after it). Its algorithm, BKAA, walks the rows by nearest point
+next, each followed by the nearest one left, and closes a group as soon as it has k rows, beta-likeness, and priors
+that diverge by at most J bits. Rows left at the end are tried in the groups there are and else left out.
+
+`BayFrame.as_published` is the paper's. By default the Hilbert curve, which changes less from release to release, is cut
+at the least cost into crowds that stay together, and the adversary is taken to infer better: see
+`republish.publishers.js_reduce` for these options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from republish.inference import Reasoning
+from republish.knowledge import Extracted, Knowledge
+from republish.publishers._in_order import FULL, Cutting, cut_in_order, last_values, revise
+from republish.requirements import BetaLikeness, KAnonymity, Requirement, only_requirements
+from republish.requirements.parameters import number_at_least, plain, positive_number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from republish.grouping import Grouping
+    from republish.memory import Memory
+    from republish.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class BayFrame:
+    """Groups of at least `k` rows with beta-likeness, whose members' priors diverge by at most `j` bits.
+
+    The other parameters are those of `JSReduce`; `cascade` says where what is known of single people enters.
+    """
+
+    k: int = 3
+    beta: float = 5.0
+    j: float = 0.6
+    crowd: float = 32.0
+    keep: float = 2.0
+    order: str = "hilbert"
+    cut: str = "optimal"
+    rest: str = "insert"
+    slack: float = 1.5
+    posterior: str = "exact"
+    steps: int | str = FULL
+    form: str = "joint"
+    cascade: str = "prior"
+    knowledge: Knowledge | Extracted = field(default_factory=Extracted)
+    require: tuple[Requirement, ...] = ()
+
+    name: ClassVar[str] = "bayframe"
+    paper: ClassVar[str] = (
+        "F. Amiri, N. Yazdani, A. Shakery, S.-S. Ho: Bayesian-based anonymization framework against background "
+        "knowledge attack in continuous data publishing, Transactions on Data Privacy 12(3), 2019"
+    )
+    summary: ClassVar[str] = (
+        "Like js-reduce, also against an adversary who knows the values of some people more or less surely."
+    )
+    protects_series: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "k", KAnonymity(self.k).k)
+        object.__setattr__(self, "beta", BetaLikeness(self.beta).beta)
+        object.__setattr__(self, "j", positive_number("j", self.j))
+        object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        object.__setattr__(self, "require", only_requirements(self.require))
+        _ = self._cutting, self.reasoning
+
+    @classmethod
+    def as_published(
+        cls,
+        k: int = 3,
+        beta: float = 5.0,
+        j: float = 0.6,
+        knowledge: Knowledge | Extracted | None = None,
+        steps: int | str = 1,
+        cascade: str = "prior",
+    ) -> BayFrame:
+        """The algorithm and the estimator of the paper."""
+        return cls(
+            k,
+            beta,
+            j,
+            crowd=0.0,
+            keep=0.0,
+            order="nearest",
+            cut="greedy",
+            posterior="bayes",
+            steps=steps,
+            form="chained",
+            cascade=cascade,
+            knowledge=Extracted() if knowledge is None else knowledge,
+        )
+
+    @property
+    def _cutting(self) -> Cutting:
+        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
+
+    @cached_property
+    def reasoning(self) -> Reasoning:
+        """How the adversary is taken to think."""
+        steps = last_values(self.steps)
+        return Reasoning(self.knowledge, self.posterior, steps, self.form, self.cascade)
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return self._bounds[-1][0]
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together."""
+        return (f"similarity={plain(self._bounds[-1][1])}",)
+
+    @property
+    def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
+        """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
+        asked = ((KAnonymity(self.k), BetaLikeness(self.beta), *self.require), self.j)
+        if self.rest != "relax":
+            return (asked,)
+        eased = BetaLikeness(self.beta * self.slack)
+        return (asked, ((KAnonymity(self.k), eased, *self.require), self.j * self.slack))
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return groups of nearly all rows; chance plays no part."""
+        thoughts = self.reasoning.thoughts(self.reasoning.respondents(view), memory)
+        return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with what is believed of everyone in the view once this is published."""
+        return revise(self.reasoning, view, grouping, memory)

@@ -1,0 +1,72 @@
+"""What a policy refuses before a series is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from republish import (
+    Category,
+    CorSplit,
+    MInvariance,
+    Mondrian,
+    Number,
+    PolicyError,
+    Schema,
+    Series,
+    TauSafety,
+)
+from republish.publishers import Publisher
+from republish.schema import Column, Ordered
+
+DOMAIN = ("a", "b", "c", "d", "e")
+
+
+@pytest.mark.parametrize("publisher", [MInvariance(6), TauSafety(6), CorSplit(6, 3)])
+@pytest.mark.parametrize("column", [Category("dx", domain=DOMAIN), Ordered("dx", order=DOMAIN)])
+def test_m_above_a_closed_domain_makes_no_series(
+    tmp_path: Path, publisher: Publisher, column: Column
+) -> None:
+    schema = Schema("id", [Number("age")], column)
+    with pytest.raises(
+        PolicyError,
+        match=r"needs 6 values for groups of m=6 .* the schema lists 5 for dx; choose a smaller m",
+    ):
+        Series.create(tmp_path / "s", schema, publisher)
+    assert not (tmp_path / "s").exists()
+
+
+def test_signatures_apart_need_twice_m_values(tmp_path: Path) -> None:
+    schema = Schema("id", [Number("age")], Category("dx", domain=DOMAIN))
+    with pytest.raises(PolicyError, match=r"needs 6 values for a new signature .* lists 5 .*signatures=any"):
+        Series.create(tmp_path / "s", schema, TauSafety(3, signatures="equal-or-disjoint"))
+    Series.create(tmp_path / "s", schema, TauSafety(2, signatures="equal-or-disjoint"))
+
+
+@pytest.mark.parametrize(
+    ("publisher", "column"),
+    [
+        (TauSafety(5), Category("dx", domain=DOMAIN)),
+        (TauSafety(6), Category("dx")),
+        (TauSafety(6), Number("dx", domain=(1, 5))),
+        (Mondrian(6), Category("dx", domain=DOMAIN)),
+    ],
+)
+def test_what_may_suffice_is_accepted(tmp_path: Path, publisher: Publisher, column: Column) -> None:
+    Series.create(tmp_path / "s", Schema("id", [Number("age")], column), publisher)
+
+
+@pytest.mark.parametrize(
+    ("publisher", "limits"), [(MInvariance(2), 1), (TauSafety(2), 0), (CorSplit(2, 2), 0)]
+)
+def test_about_says_that_m_invariance_does_not_guard_returns(
+    tmp_path: Path, publisher: Publisher, limits: int
+) -> None:
+    series = Series.create(tmp_path / "s", Schema("id", [Number("age")], "dx"), publisher)
+    series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    assert len(about["not_promised_over_the_series"]) == limits
+    assert all("come back" in limit for limit in about["not_promised_over_the_series"])
