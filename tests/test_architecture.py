@@ -52,6 +52,8 @@ FORBIDDEN = {
     "publishers": {"release", "ledger", "series", "verify", "cli", "metrics"},
     "release": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
     "verify_series": {"publishers", "series", "cli", "metrics", "policy"},
+    "verify_promises": {"publishers", "series", "cli", "metrics", "policy", "hc_safety"},
+    "verify_memory": {"publishers", "series", "cli", "metrics", "policy"},
     "verify": {"publishers", "series", "cli", "metrics", "policy"},
     "ledger": {"publishers", "series", "verify", "cli", "metrics", "microdata", "schema", "policy"},
     "metrics": {"publishers", "ledger", "series", "cli", "memory", "policy"},

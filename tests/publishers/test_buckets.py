@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from publishers.dynamic import Driver, view_of, with_domain
 from republish import CannotPublish
 from republish.memory import Memory
+from republish.publishers._bucket_apart import Sites, accompany, place_apart
 from republish.publishers._bucket_groups import gathered, halved
-from republish.publishers._bucket_kernels import Bars, Draft, Sites, accompany, place_apart, plan, tallest
+from republish.publishers._bucket_kernels import Bars, Draft, plan, tallest
 from republish.publishers._bucket_lists import lists_of, positions_by
 from republish.publishers._geometry import geometry, include, measure, new_centre
 from republish.publishers.buckets import Filling, divide, fill_buckets, recall

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from republish.errors import CannotPublish
+from republish.publishers._bucket_apart import Sites, accompany, place_apart
 from republish.publishers._bucket_kernels import (
     Bars,
     Draft,
     Lists,
-    Sites,
-    accompany,
     find_places,
-    place_apart,
     place_nearest,
     place_random,
     plan,
