@@ -8,9 +8,10 @@ group number means nothing in another release.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,9 @@ from republish.scales import Scales
 from republish.schema import Schema
 from republish.secret import Secret
 from republish.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from republish.queries import Count, Counts, Workload
 
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
 _BLOCK = 1 << 18
@@ -80,6 +84,22 @@ class Release:
         """Certainty penalty of every group, the mean over its quasi-identifiers."""
         means: FloatArray = np.mean([cells.penalty() for cells in self.cells], axis=0)
         return means
+
+    def count(self, where: str = "", suppressed: int = 0) -> Count:
+        """How many people match a condition such as `age between 40 and 50 and gender = 'F'`.
+
+        An estimate with bounds that hold for certain; see `republish.queries`. `suppressed` is the number of
+        rows that the release leaves out, as `about.json` says; it only matters for `upper_in_view`.
+        """
+        from republish.queries import count
+
+        return count(self, where, suppressed)
+
+    def count_many(self, queries: Sequence[str] | Workload) -> Counts:
+        """The answers to many conditions, or to a workload of `republish.metrics`, as arrays."""
+        from republish.queries import count_many
+
+        return count_many(self, queries)
 
     def _spread(self, by_group: list[pl.Series], rows: slice = slice(None)) -> pl.DataFrame:
         """Group-level columns repeated for every row, then the rest."""

@@ -1,0 +1,266 @@
+"""Conditions put to the groups of a release, all queries in one compiled loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from republish.cells import ALL_MISSING, NONE_MISSING
+from republish.metrics.boxes import Boxes
+from republish.metrics.tuples import _members_between
+from republish.types import BoolArray, FloatArray, IntArray
+
+_BLOCK = 1 << 16  # shares held at a time
+
+
+class Asked(NamedTuple):
+    """All queries: each is a list of terms, a term a list of spans, a span a list of intervals.
+
+    The terms of query i are `first_term[i]` to `first_term[i + 1]`, and so on down. The spans of columns from
+    the number of quasi-identifiers on speak of columns that are published as they are.
+    """
+
+    first_term: IntArray
+    first_span: IntArray
+    column: IntArray
+    missing: BoolArray
+    first_interval: IntArray
+    low: FloatArray
+    high: FloatArray
+
+
+class Table(NamedTuple):
+    """What the estimate reads of a release: of every quasi-identifier the cells of all groups side by side.
+
+    The rows of a group that agree in all columns asked about are one unit: `unit_rows` of them, with the
+    places `units[unit, column]`, -1 where missing. The units of group g are `first_unit[g]` to
+    `first_unit[g + 1]`.
+    """
+
+    boxes: Boxes
+    low: FloatArray
+    high: FloatArray
+    missing: IntArray
+    discrete: BoolArray
+    rows: IntArray
+    people: IntArray
+    first_unit: IntArray
+    unit_rows: IntArray
+    units: IntArray
+
+
+@njit(cache=True, nogil=True)
+def count_all(asked, against, table):  # type: ignore[no-untyped-def]
+    """Expected, fewest and most people that every query matches; `against` holds its contrary.
+
+    A row matches perhaps where a term meets its cells, and surely where no term of the contrary does.
+    """
+    queries, groups = len(asked.first_term) - 1, len(table.people)
+    expected = np.zeros(queries)
+    fewest, most = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    widest = 1
+    for query in range(queries):
+        widest = max(widest, asked.first_term[query + 1] - asked.first_term[query])
+        widest = max(widest, against.first_term[query + 1] - against.first_term[query])
+    block = max(1, min(groups, _BLOCK // widest))
+    share, contrary = np.empty((widest, block)), np.empty((widest, block))
+    among, against_them, work = (
+        np.empty(block, np.int64),
+        np.empty(block, np.int64),
+        np.empty(block, np.int64),
+    )
+    doubtful = np.zeros(block, np.bool_)
+    likely, unlikely = np.empty(table.unit_rows.size), np.empty(table.unit_rows.size)
+    # Blocks of groups, so that the shares of all terms stay close at hand.
+    for begin in range(0, groups, block):
+        peopled = np.flatnonzero(table.people[begin : begin + block])
+        for query in range(queries):
+            among[: peopled.size] = peopled
+            met = _shares(asked, query, table, begin, (among, work, share), peopled.size)
+            against_them[:met] = among[:met]
+            contested = _shares(against, query, table, begin, (against_them, work, contrary), met)
+            for i in range(contested):
+                doubtful[against_them[i]] = True
+            total, few, many = _add_up(
+                asked,
+                against,
+                query,
+                table,
+                begin,
+                among[:met],
+                (share, contrary, doubtful, likely, unlikely),
+            )
+            for i in range(contested):
+                doubtful[against_them[i]] = False
+            expected[query] += total
+            fewest[query] += few
+            most[query] += many
+    return expected, fewest, most
+
+
+@njit(cache=True, nogil=True)
+def _shares(asked, query, table, begin, lists, count):  # type: ignore[no-untyped-def]
+    """Write the share of the first `count` groups' cells in every term, -1 where they do not meet.
+
+    The groups that meet a term are moved to the front; returns how many there are.
+    """
+    among, work, share = lists
+    first, axes = asked.first_term[query], table.missing.shape[0]
+    terms = asked.first_term[query + 1] - first
+    for term in range(terms):
+        for i in range(count):
+            work[i] = among[i]
+            share[term, among[i]] = 1.0
+        left = count
+        for span in range(asked.first_span[first + term], asked.first_span[first + term + 1]):
+            if asked.column[span] < axes:
+                left = _narrow(asked, span, table, begin, work, left, share[term])
+    kept = 0
+    for i in range(count):
+        g = among[i]
+        for term in range(terms):
+            if share[term, g] >= 0.0:
+                among[kept] = g
+                kept += 1
+                break
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-untyped-def]
+    """Multiply by the chance of a value in the group's cell to lie in the span; -1 where none can.
+
+    One call a span: numba counts references to every array of a tuple that it passes on. The groups left are
+    moved to the front of `work`; returns how many there are.
+    """
+    axis, absent_too = asked.column[span], asked.missing[span]
+    lows = asked.low[asked.first_interval[span] : asked.first_interval[span + 1]]
+    highs = asked.high[asked.first_interval[span] : asked.first_interval[span + 1]]
+    bottoms, tops = table.low[axis, begin:], table.high[axis, begin:]
+    states, everybody = table.missing[axis, begin:], table.people[begin:]
+    members, discrete = table.boxes.members, table.discrete[axis]
+    s = table.boxes.set_of_axis[axis]
+    offsets = table.boxes.offsets[max(s, 0), begin:] if s >= 0 else np.zeros(0, np.int64)
+    kept = 0
+    for i in range(count):
+        g = work[i]
+        state = states[g]
+        if state == ALL_MISSING:
+            if absent_too:
+                work[kept] = g
+                kept += 1
+            else:
+                share[g] = -1.0
+            continue
+        bottom, top = bottoms[g], tops[g]
+        first, last = (offsets[g], offsets[g + 1]) if s >= 0 else (0, 0)
+        held, meets = 0.0, False
+        for j in range(lows.size):
+            start, end = max(lows[j], bottom), min(highs[j], top)
+            if start > end:
+                continue
+            if last > first:
+                own = float(_members_between(members, first, last, start, end))
+            elif discrete:
+                own = np.floor(end) - np.ceil(start) + 1.0
+            else:
+                meets = True
+                own = 1.0 if top == bottom else (end - start) / (top - bottom)
+            meets = meets or own > 0.0
+            held += own
+        if not meets and (state == NONE_MISSING or not absent_too):
+            share[g] = -1.0
+            continue
+        if last > first:
+            held /= last - first
+        elif discrete:
+            held /= top - bottom + 1.0
+        if state != NONE_MISSING:
+            # `*` says that at least one value is missing: one is taken, the others spread over the domain.
+            absent = 1.0 / everybody[g]
+            held = (absent if absent_too else 0.0) + (1.0 - absent) * held
+        share[g] *= min(held, 1.0)
+        work[kept] = g
+        kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[no-untyped-def]
+    """Expected, fewest and most people of the groups that a query meets."""
+    share, contrary, doubtful, likely, unlikely = known
+    by_rows = _asks_rows(asked, query, table) or _asks_rows(against, query, table)
+    if by_rows:
+        _chances(asked, query, table, begin, among, share, likely)
+        _chances(against, query, table, begin, among[doubtful[among]], contrary, unlikely)
+    everybody, sizes = table.people, table.rows
+    first_unit, unit_rows = table.first_unit, table.unit_rows
+    terms = asked.first_term[query + 1] - asked.first_term[query]
+    expected, fewest, most = 0.0, 0, 0
+    for g in among:
+        people, rows = everybody[begin + g], sizes[begin + g]
+        total, perhaps, surely = 0.0, 0, 0
+        if not by_rows:
+            for term in range(terms):
+                total += max(share[term, g], 0.0) * rows
+            perhaps, surely = rows, 0 if doubtful[g] else rows
+        else:
+            for unit in range(first_unit[begin + g], first_unit[begin + g + 1]):
+                if likely[unit] >= 0.0:
+                    total += likely[unit] * unit_rows[unit]
+                    perhaps += unit_rows[unit]
+                    if not doubtful[g] or unlikely[unit] < 0.0:
+                        surely += unit_rows[unit]
+        expected += total * people / rows
+        # Which rows are counterfeits nobody can tell: they may be all those that match, or none.
+        most += min(perhaps, people)
+        fewest += max(surely - (rows - people), 0)
+    return expected, fewest, most
+
+
+@njit(cache=True, nogil=True)
+def _asks_rows(asked, query, table):  # type: ignore[no-untyped-def]
+    """Whether a query speaks of columns that are published as they are."""
+    first = asked.first_span[asked.first_term[query]]
+    last = asked.first_span[asked.first_term[query + 1]]
+    for span in range(first, last):  # noqa: SIM110 - numba compiles the loop, not the generator
+        if asked.column[span] >= table.missing.shape[0]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _chances(asked, query, table, begin, among, share, likely):  # type: ignore[no-untyped-def]
+    """Write the chance of the rows of every unit to match, -1 where they cannot."""
+    axes = table.missing.shape[0]
+    first, last = asked.first_term[query], asked.first_term[query + 1]
+    first_span, columns, absent_too = asked.first_span, asked.column, asked.missing
+    first_interval, lows, highs = asked.first_interval, asked.low, asked.high
+    units, first_unit = table.units, table.first_unit
+    for g in among:
+        for unit in range(first_unit[begin + g], first_unit[begin + g + 1]):
+            chance, some = 0.0, False
+            for term in range(first, last):
+                if share[term - first, g] < 0.0:
+                    continue
+                holds = True
+                for span in range(first_span[term], first_span[term + 1]):
+                    if columns[span] < axes:
+                        continue
+                    place = units[unit, columns[span] - axes]
+                    inside = absent_too[span]
+                    if place >= 0:
+                        inside = False
+                        for i in range(first_interval[span], first_interval[span + 1]):
+                            if lows[i] <= place <= highs[i]:
+                                inside = True
+                                break
+                    if not inside:
+                        holds = False
+                        break
+                if holds:
+                    chance += share[term - first, g]
+                    some = True
+            likely[unit] = chance if some else -1.0
