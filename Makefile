@@ -23,7 +23,7 @@ test-long: $(READY)
 	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
 
 test-nojit: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/inference tests/knowledge tests/publishers tests/attacks tests/test_cells.py tests/test_memory.py tests/test_events.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/test_cells.py tests/test_memory.py tests/test_events.py
 
 bench: $(READY)
 	$(BIN)/python -m bench

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from bench import beliefs, generators, mondrian, orders, publish, serial
+from bench import banga, beliefs, generators, mondrian, orders, publish, serial
 
 full = "--full" in sys.argv
 generators.main()
 mondrian.main(full)
 orders.main(full)
+banga.main(full)
 publish.main(full)
 serial.main(full)
 beliefs.main(full)

@@ -56,6 +56,8 @@ FORBIDDEN = {
     "verify_memory": {"publishers", "series", "cli", "metrics", "policy"},
     "verify": {"publishers", "series", "cli", "metrics", "policy"},
     "ledger": {"publishers", "series", "verify", "cli", "metrics", "microdata", "schema", "policy"},
+    "spatial": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
+    "queries": {"publishers", "ledger", "series", "verify", "cli", "memory", "policy", "spatial"},
     "metrics": {"publishers", "ledger", "series", "cli", "memory", "policy"},
     "datasets": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
     "events": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},

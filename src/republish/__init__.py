@@ -39,7 +39,16 @@ _HOMES = {
     "republish.metrics": ("Measures", "measure"),
     "republish.microdata": ("Microdata", "read_view"),
     "republish.once": ("anonymize",),
-    "republish.publishers": ("BayFrame", "CorSplit", "JSReduce", "MInvariance", "Mondrian", "TauSafety"),
+    "republish.publishers": (
+        "BangA",
+        "BayFrame",
+        "CorSplit",
+        "JSReduce",
+        "MInvariance",
+        "Mondrian",
+        "RPlusTree",
+        "TauSafety",
+    ),
     "republish.publishers.breach": ("breach_probability",),
     "republish.release": ("Release",),
     "republish.requirements": (
@@ -91,11 +100,13 @@ if TYPE_CHECKING:
     from republish.microdata import Microdata as Microdata
     from republish.microdata import read_view as read_view
     from republish.once import anonymize as anonymize
+    from republish.publishers import BangA as BangA
     from republish.publishers import BayFrame as BayFrame
     from republish.publishers import CorSplit as CorSplit
     from republish.publishers import JSReduce as JSReduce
     from republish.publishers import MInvariance as MInvariance
     from republish.publishers import Mondrian as Mondrian
+    from republish.publishers import RPlusTree as RPlusTree
     from republish.publishers import TauSafety as TauSafety
     from republish.publishers.breach import breach_probability as breach_probability
     from republish.release import Release as Release

@@ -79,6 +79,8 @@ def people(rows: int, seed: int = 0, missing: float = 0.05) -> pl.DataFrame:
 
 PARAMETERS = {
     "mondrian": {},
+    "banga": {},
+    "rplus-tree": {},
     "m-invariance": {"m": 2},
     "tau-safety": {"m": 2},
     "cor-split": {"m": 2, "n": 2},

@@ -19,22 +19,26 @@ from republish.grouping import Grouping
 from republish.knowledge import Extracted, Knowledge
 from republish.memory import Memory
 from republish.microdata import Microdata
+from republish.publishers.banga import BangA
 from republish.publishers.bayframe import BayFrame
 from republish.publishers.cor_split import CorSplit
 from republish.publishers.js_reduce import JSReduce
 from republish.publishers.m_invariance import MInvariance
 from republish.publishers.mondrian import Mondrian
+from republish.publishers.rplus_tree import RPlusTree
 from republish.publishers.tau_safety import TauSafety
 from republish.requirements import KAnonymity, Requirement
 
 __all__ = [
     "PUBLISHERS",
+    "BangA",
     "BayFrame",
     "CorSplit",
     "JSReduce",
     "MInvariance",
     "Mondrian",
     "Publisher",
+    "RPlusTree",
     "TauSafety",
     "make_publisher",
     "parameters_of",
@@ -75,7 +79,7 @@ class Publisher(Protocol):
 
 PUBLISHERS: dict[str, type[Any]] = {
     publisher.name: publisher
-    for publisher in (Mondrian, MInvariance, TauSafety, CorSplit, JSReduce, BayFrame)
+    for publisher in (Mondrian, BangA, RPlusTree, MInvariance, TauSafety, CorSplit, JSReduce, BayFrame)
 }
 _NOT_TEXT = ("require", "knowledge")
 

@@ -1,0 +1,37 @@
+"""Work on parts of the rows, on as many threads as numba may use; the kernels hold no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+import numba
+
+_FEWEST = 50_000
+
+_Part = TypeVar("_Part")
+
+
+def threads() -> int:
+    """Return how many threads numba may use."""
+    return int(numba.get_num_threads())
+
+
+def in_chunks(rows: int, work: Callable[[int, int], object], fewest: int = _FEWEST) -> None:
+    """Call `work(begin, end)` for stretches that together are all rows."""
+    count = min(4 * threads(), rows // fewest) if threads() > 1 else 1
+    bounds = [rows * c // max(count, 1) for c in range(max(count, 1) + 1)]
+    side_by_side(lambda part: work(*part), pairwise(bounds))
+
+
+def side_by_side(work: Callable[[_Part], object], parts: Iterable[_Part]) -> None:
+    """Call `work` for every part, several at a time."""
+    given = list(parts)
+    if len(given) < 2 or threads() < 2:
+        for part in given:
+            work(part)
+        return
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(work, given))
