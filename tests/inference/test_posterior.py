@@ -258,6 +258,16 @@ def test_above_the_limit_bp_takes_over() -> None:
     assert group_posteriors(prior, release, limit=728).used == {"bp": 12}
 
 
+def test_types_beyond_the_limit_are_not_counted_by() -> None:
+    # 28 ** 3 states by type, 78 * 2 ** 4 by value: only the latter are within the limit
+    prior = np.repeat(np.random.default_rng(0).dirichlet(np.ones(5), 3), 27, axis=0)
+    values = [0] * 77 + [1, 2, 3, 4]
+    groups = Groups.one(81, values)
+    found = group_posteriors(prior, groups, "exact", limit=1300)
+    assert found.used == {"exact": 81}
+    np.testing.assert_allclose(found.p, group_posteriors(prior, groups, "exact").p, atol=1e-9)
+
+
 def test_exact_keeps_its_digits_where_plain_products_vanish() -> None:
     """Fifty people who all nearly surely have the value that is there 25 times: by symmetry, a half each."""
     prior = np.tile([1.0, 1e-20], (50, 1))

@@ -48,8 +48,8 @@ def bounds(points: FloatArray, block: IntArray, low: FloatArray, high: FloatArra
 def share(boxes: Boxes, q: int, low: float, high: float) -> float:
     """Return the share of its domain that a cell with these bounds leaves open.
 
-    In a hierarchy that is the mean of the share of the common ancestor, which will be published, and that of the
-    leaves in between: a cut that leaves fewer children under the same ancestor is progress too.
+    In a hierarchy that is the mean of the share of the common ancestor, which will be published, and that of those of
+    its children that the bounds span: a cut that leaves fewer children under the same ancestor is progress too.
     """
     if low == high or boxes.width[q] <= 0.0:
         return 0.0
@@ -59,8 +59,12 @@ def share(boxes: Boxes, q: int, low: float, high: float) -> float:
         return float((high - low) / boxes.width[q])
     leaves = high - low + 1.0
     if boxes.kind[q] == _TREE:
-        at = boxes.offset[q] + int(low) * boxes.levels[q]
-        while boxes.end[at] <= high:
-            at += 1
-        leaves = 0.5 * (leaves + boxes.end[at] - boxes.start[at])
+        first = boxes.offset[q] + int(low) * boxes.levels[q]
+        last = boxes.offset[q] + int(high) * boxes.levels[q]
+        level = 0
+        while boxes.end[first + level] <= high:
+            level += 1
+        ancestor = boxes.end[first + level] - boxes.start[first + level]
+        children = boxes.end[last + level - 1] - boxes.start[first + level - 1]
+        leaves = 0.5 * (ancestor + children)
     return float(leaves / boxes.width[q])
