@@ -57,7 +57,7 @@ FORBIDDEN = {
     "verify": {"publishers", "series", "cli", "metrics", "policy"},
     "ledger": {"publishers", "series", "verify", "cli", "metrics", "microdata", "schema", "policy"},
     "spatial": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "queries": {"publishers", "ledger", "series", "verify", "cli", "memory", "policy", "spatial"},
+    "queries": {"publishers", "ledger", "series", "verify", "cli", "memory", "policy"},
     "metrics": {"publishers", "ledger", "series", "cli", "memory", "policy"},
     "datasets": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
     "events": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},

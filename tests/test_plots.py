@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from republish import PolicyError, breach_probability
+from republish import Number, PolicyError, Schema, breach_probability, read_view
+from republish.publishers.banga import BangA
 from republish.publishers.breach import n_choose
+from republish.release import Release, build_release
+from republish.secret import Secret
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
-from republish.plots import breach_figure, plot_breach  # noqa: E402
+from republish.plots import breach_figure, plot_breach, plot_regions, regions_figure  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +96,40 @@ def test_the_ends_of_the_ranges_can_be_drawn(tmp_path: Path, p: float, m: int, r
 def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(PolicyError):
         breach_figure(**{"p": 0.04, "m": 6, "L": 24, "h": 0.1, **wrong})  # type: ignore[arg-type]
+
+
+def in_squares(shape: str) -> Release:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.integers(0, 64, 300), "y": rng.integers(0, 64, 300) // 3})
+    view = read_view(frame, Schema(None, [Number("x"), Number("y")]))
+    grouping = BangA(5, shape=shape).publish(view, None, rng)
+    return build_release(view, grouping, Secret.from_text("a secret for tests only"), 1)[0]
+
+
+def test_regions_are_drawn_from_the_outermost_to_the_innermost(tmp_path: Path) -> None:
+    release, clustered = in_squares("region"), in_squares("box")
+    plot_regions(release, tmp_path / "regions.png", clustered)
+    assert (tmp_path / "regions.png").read_bytes().startswith(b"\x89PNG")
+    panel = regions_figure(release, axes="y,x").axes[0]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("y", "x")
+    boxes = panel.collections[0].get_paths()
+    assert len(boxes) == release.group_count
+    drawn = [tuple(box.get_extents().extents.tolist()) for box in boxes]
+    up, across = release.cells
+    expected = [
+        (across.low[g] - 0.5, up.low[g] - 0.5, across.high[g] + 0.5, up.high[g] + 0.5)
+        for g in np.argsort(release.level, kind="stable")
+    ]
+    assert drawn == expected
+
+
+def test_shades_of_regions_are_of_blocks_which_fill_the_plane() -> None:
+    release = in_squares("region")
+    shades = regions_figure(release).axes[0].collections[0].get_array()
+    sizes = release.sizes[np.argsort(release.level, kind="stable")]
+    assert float(np.sum(sizes / np.asarray(shades))) == pytest.approx(64 * 22)
+
+
+def test_boxes_are_no_nested_regions(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="a release with levels"):
+        plot_regions(in_squares("box"), tmp_path / "regions.png")

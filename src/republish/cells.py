@@ -3,6 +3,9 @@
 Numbers, dates and ordered values become an interval, categories the lowest common ancestor of
 their hierarchy, or the set of their values where they have none. Where every value of a group is
 missing the cell is empty; where only some are, it is `*`, which says nothing.
+
+The cell of a nested region is the range of values in it, exactly: a range of leaves that is no node is published
+as the set of the largest nodes in it, for a node around them would reach into other regions.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 import polars as pl
 from numba import njit
 
+from republish.hierarchies import Tree
 from republish.microdata import FLAT, INTERVAL, TREE, Axis
 from republish.types import BoolArray, FloatArray, IntArray
 
@@ -29,7 +33,8 @@ class Cells:
     """One cell a group: coordinates `low` to `high`, NaN where some or all values are missing.
 
     For a hierarchy `low` and `high` are the first and last leaf of the published node and `level` its
-    level; for a flat category `members[offsets[g]:offsets[g + 1]]` are the positions in the set.
+    level, or the level of the lowest node around them where several nodes are published; for a flat category
+    `members[offsets[g]:offsets[g + 1]]` are the positions in the set.
     """
 
     axis: Axis
@@ -106,7 +111,9 @@ class Cells:
         low, high = (np.where(said, part, 0.0) for part in (self.low, self.high))
         hide = pl.Series(~said)
         if self.axis.kind_code == TREE:
-            values = self._node_labels(low.astype(np.int64), np.where(said, self.level, 0))
+            values = self._node_labels(
+                low.astype(np.int64), high.astype(np.int64), np.where(said, self.level, 0)
+            )
             pair = (values, values)
         elif self.axis.kind_code == FLAT:
             labels = pl.Series(self.axis.labels, dtype=pl.String)
@@ -125,13 +132,22 @@ class Cells:
         )
         return first, second
 
-    def _node_labels(self, leaf: IntArray, level: IntArray) -> pl.Series:
-        assert self.axis.hierarchy is not None
-        paths = self.axis.hierarchy.labels
-        if not paths:
-            return pl.Series([""], dtype=pl.String).new_from_index(0, len(leaf))
-        flat = pl.Series([label for path in paths for label in path], dtype=pl.String)
-        return flat.gather(leaf * len(paths[0]) + level)
+    def _node_labels(self, first: IntArray, last: IntArray, level: IntArray) -> pl.Series:
+        tree = self.axis.hierarchy
+        assert tree is not None
+        if not tree.labels:
+            return pl.Series([""], dtype=pl.String).new_from_index(0, len(first))
+        flat = pl.Series([label for path in tree.labels for label in path], dtype=pl.String)
+        labels = flat.gather(first * len(tree.labels[0]) + level)
+        several = np.flatnonzero((tree.start[first, level] != first) | (tree.end[first, level] != last + 1))
+        several = several[self.said[several]]
+        if not several.size:
+            return labels
+        runs, which = np.unique(
+            np.stack([first[several], last[several]], axis=1), axis=0, return_inverse=True
+        )
+        texts = set_texts(pl.Series([_largest_nodes(tree, a, b) for a, b in runs.tolist()]))
+        return labels.scatter(several, texts.gather(which.ravel()))
 
     def columns(self) -> list[pl.Series]:
         """The typed columns of Parquet: `age_lo` and `age_hi`, or one column of nodes or sets.
@@ -182,6 +198,37 @@ def generalize(axis: Axis, coordinates: FloatArray, group: IntArray, groups: int
         offsets, members = _members(coordinates, group, groups, len(axis.labels), said)
         return Cells(axis, low, high, missing, offsets=offsets, members=members)
     return Cells(axis, low, high, missing)
+
+
+def cells_of_ranges(axis: Axis, low: FloatArray, high: FloatArray) -> Cells:
+    """The cells of ranges of coordinates, both ends in, the missing value being -inf; see `Regions`."""
+    missing = np.full(len(low), NONE_MISSING, dtype=np.int8)
+    missing[np.isneginf(low)] = SOME_MISSING
+    missing[np.isneginf(high)] = ALL_MISSING
+    said = missing == NONE_MISSING
+    low, high = np.where(said, low, np.nan), np.where(said, high, np.nan)
+    if axis.kind_code == INTERVAL:
+        return Cells(axis, low, high, missing)
+    first, last = (np.where(said, part, 0).astype(np.int64) for part in (low, high))
+    if axis.hierarchy is not None:
+        level = np.zeros(len(low), dtype=np.int64)
+        level[said] = axis.hierarchy.lowest_common(first[said], last[said])
+        return Cells(axis, low, high, missing, level=level)
+    held = np.where(said, last - first + 1, 0)
+    offsets = np.append(0, np.cumsum(held))
+    members = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, held)
+    return Cells(axis, low, high, missing, offsets=offsets, members=members)
+
+
+def _largest_nodes(tree: Tree, first: int, last: int) -> list[str]:
+    """The labels of the largest nodes that together are the leaves from first to last."""
+    labels = []
+    while first <= last:
+        inside = (tree.start[first] == first) & (tree.end[first] <= last + 1)
+        end = int(tree.end[first][inside].max())
+        labels.append(tree.labels[first][int(np.argmax(inside & (tree.end[first] == end)))])
+        first = end
+    return labels
 
 
 def _climb(axis: Axis, low: FloatArray, high: FloatArray, missing: IntArray) -> Cells:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from republish.types import IntArray
+from republish.types import FloatArray, IntArray
 
 SUPPRESSED = -1
 
@@ -15,16 +16,31 @@ def _none() -> IntArray:
     return np.empty(0, dtype=np.int32)
 
 
+class Regions(NamedTuple):
+    """The nested region of every group: `low[group, axis]` to `high[group, axis]`, both ends in, and its level.
+
+    Coordinates are those of a view's points. A range from -inf, the missing value, to a value holds missing values
+    and all others; one from -inf to -inf missing values alone. A group's rows lie in its region and in no region
+    of a level as high or higher.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    level: IntArray
+
+
 @dataclass(frozen=True)
 class Grouping:
     """The group of every row of a view: 0, 1, ..., or -1 where the row is left out of the release.
 
-    A counterfeit is a row that belongs to nobody; it carries a group and a sensitive code.
+    A counterfeit is a row that belongs to nobody; it carries a group and a sensitive code. With `regions` the
+    cells of a group are those of its region, else the smallest that hold its rows.
     """
 
     group: IntArray
     counterfeit_group: IntArray = field(default_factory=_none)
     counterfeit_code: IntArray = field(default_factory=_none)
+    regions: Regions | None = None
 
     @property
     def groups(self) -> int:

@@ -38,7 +38,8 @@ class Memory:
 
     `release` is the number of releases made so far. A column "signature" points into `signatures`, sets of
     sensitive codes; -1 where a person has none. A column may hold a row of numbers a person; rows of different
-    lengths are filled with zeros. `counts` is what was counted over the whole series and belongs to nobody.
+    lengths are filled with zeros. `counts` is a table that belongs to nobody: what was counted over the whole
+    series, or the regions of the last index.
     """
 
     people: WordArray

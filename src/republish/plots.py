@@ -13,6 +13,7 @@ from republish.errors import PolicyError
 from republish.microdata import INTERVAL
 from republish.publishers.breach import breach_probability, n_choose
 from republish.release import Release
+from republish.spatial.nested import block_volumes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +38,57 @@ def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
     panel.set_xlabel(across.axis.column.name)
     panel.set_ylabel(up.axis.column.name)
     panel.set_title(
-        f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty "
-        f"{float(np.average(release.penalties(), weights=release.sizes)) if release.rows else 0:.3f}",
+        f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty {_mean_penalty(release):.3f}",
         fontsize=11,
     )
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+
+
+def plot_regions(
+    release: Release, path: Path, clustered: Release | None = None, axes: str | None = None
+) -> None:
+    """Draw nested regions over two quasi-identifiers, and beside them the groups that blocks were clustered into.
+
+    Inner regions lie on the regions around them, so that what is seen of a region is its block.
+
+    Args:
+        release: one with levels, as `BangA(shape="region")` makes it.
+        path: where the picture goes.
+        clustered: a release of the same view in boxes.
+        axes: the names of two quasi-identifiers; without them the two that tell most.
+
+    Raises:
+        PolicyError: the release has no levels, or there are no such quasi-identifiers.
+    """
+    figure = regions_figure(release, clustered, axes)
+    figure.savefig(path, dpi=120)
+    _pyplot().close(figure)
+
+
+def regions_figure(release: Release, clustered: Release | None = None, axes: str | None = None) -> Figure:
+    """The figure that `plot_regions` writes: on the left nested regions, on the right the clusters."""
+    if release.level is None:
+        raise PolicyError(
+            "a picture of nested regions needs a release with levels; publish with BangA(shape='region'), or draw "
+            "boxes with plot_groups"
+        )
+    across, up = _two_axes(release, axes)
+    names = f"{across.axis.column.name},{up.axis.column.name}"
+    shown = [(release, f"{release.group_count:,} nested regions")]
+    if clustered is not None:
+        shown.append((clustered, f"{clustered.group_count:,} groups, blocks clustered"))
+    figure: Figure
+    figure, panels = _pyplot().subplots(
+        1, len(shown), figsize=(1 + 5.5 * len(shown), 5.2), layout="constrained", squeeze=False, sharey=True
+    )
+    for panel, (part, title) in zip(panels[0], shown, strict=True):
+        across, up = _two_axes(part, names)
+        _draw_boxes(panel, part, across, up)
+        panel.set_title(f"{title}, certainty penalty {_mean_penalty(part):.3f}", fontsize=10)
+        panel.set_xlabel(across.axis.column.name)
+    panels[0, 0].set_ylabel(up.axis.column.name)
+    return figure
 
 
 def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> None:
@@ -188,6 +234,10 @@ def _two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:
     return by_name[wanted[0]], by_name[wanted[1]]
 
 
+def _mean_penalty(release: Release) -> float:
+    return float(np.average(release.penalties(), weights=release.sizes)) if release.rows else 0.0
+
+
 def _spread(cells: Cells) -> float:
     """Number of different lower bounds: what has many makes a telling axis."""
     return float(len(np.unique(cells.low[cells.said])))
@@ -201,9 +251,10 @@ def _draw_boxes(panel: Axes, release: Release, across: Cells, up: Cells) -> None
     said = np.flatnonzero(across.said & up.said)[:_MOST_GROUPS]
     left, width = _sides(across, said)
     bottom, height = _sides(up, said)
-    density = release.sizes[said] / (width * height)
+    density = release.sizes[said] / _areas(release, said, left, bottom, width, height)
     boxes = [Rectangle((x, y), w, h) for x, y, w, h in zip(left, bottom, width, height, strict=True)]
-    order = np.argsort(density)  # the densest on top, where boxes overlap
+    # The densest on top where boxes overlap, inner regions on top where they are nested.
+    order = np.argsort(density if release.level is None else release.level[said], kind="stable")
     collection = PatchCollection(
         [boxes[i] for i in order], cmap="cividis_r", edgecolor="white", linewidth=0.4
     )
@@ -220,6 +271,18 @@ def _draw_boxes(panel: Axes, release: Release, across: Cells, up: Cells) -> None
         labels = cells.axis.labels
         if 0 < len(labels) <= 20:
             set_ticks(np.arange(len(labels)), labels)
+
+
+def _areas(
+    release: Release, said: Any, left: FloatArray, bottom: FloatArray, width: FloatArray, height: FloatArray
+) -> FloatArray:
+    """The area of every box; of nested regions over these two quasi-identifiers alone, that of the block."""
+    if release.level is None or len(release.cells) > 2:
+        return width * height
+    boxes = np.stack(
+        [np.stack([left, left + width], axis=1), np.stack([bottom, bottom + height], axis=1)], axis=1
+    )
+    return np.maximum(block_volumes(release.level[said], boxes), 1e-9 * width * height)
 
 
 def _sides(cells: Cells, groups: Any) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ group number means nothing in another release.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING, Cells, generalize
+from republish.cells import (
+    ALL_MISSING,
+    NONE_MISSING,
+    SOME_MISSING,
+    Cells,
+    cells_of_ranges,
+    generalize,
+)
 from republish.errors import LedgerError
 from republish.grouping import Grouping
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from republish.queries import Count, Counts, Workload
 
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
+LEVEL = "level"
 _BLOCK = 1 << 18
 
 
@@ -37,7 +46,8 @@ class Release:
     """The rows of a release with their group (1, 2, ...), one cell a group and quasi-identifier.
 
     `rest` holds the insensitive columns and the sensitive one, row by row; `counterfeits[g - 1]` says
-    how many rows of group g belong to nobody.
+    how many rows of group g belong to nobody. Where groups are nested regions, `level[g - 1]` is the level of
+    group g: its rows lie in its cells and in those of no group of a higher level inside them.
     """
 
     schema: Schema
@@ -45,6 +55,7 @@ class Release:
     cells: tuple[Cells, ...]
     rest: pl.DataFrame
     counterfeits: IntArray
+    level: IntArray | None = None
 
     @property
     def rows(self) -> int:
@@ -63,11 +74,13 @@ class Release:
 
     def table(self) -> pl.DataFrame:
         """The release as a person reads it: the cells of `table.csv`."""
-        return self._spread([cells.texts() for cells in self.cells])
+        return self._spread([*self._levels(), *(cells.texts() for cells in self.cells)])
 
     def frame(self) -> pl.DataFrame:
         """The release in types: the columns of `table.parquet`."""
-        return self._spread([column for cells in self.cells for column in cells.columns()])
+        return self._spread(
+            [*self._levels(), *(column for cells in self.cells for column in cells.columns())]
+        )
 
     def groups(self) -> pl.DataFrame:
         """One row a group: its number, its rows, its counterfeits and its cells."""
@@ -76,6 +89,7 @@ class Release:
                 pl.Series("group", np.arange(1, self.group_count + 1)),
                 pl.Series("rows", self.sizes),
                 pl.Series("counterfeits", self.counterfeits),
+                *self._levels(),
                 *(cells.texts() for cells in self.cells),
             ]
         )
@@ -101,6 +115,9 @@ class Release:
 
         return count_many(self, queries)
 
+    def _levels(self) -> list[pl.Series]:
+        return [] if self.level is None else [pl.Series(LEVEL, self.level, dtype=pl.Int32)]
+
     def _spread(self, by_group: list[pl.Series], rows: slice = slice(None)) -> pl.DataFrame:
         """Group-level columns repeated for every row, then the rest."""
         group = self.group[rows]
@@ -111,7 +128,7 @@ class Release:
 
     def write(self, folder: Path, about: dict[str, Any]) -> None:
         """Write the files that may leave the house."""
-        texts = [cells.texts() for cells in self.cells]
+        texts = [*self._levels(), *(cells.texts() for cells in self.cells)]
         with (folder / TABLE_CSV).open("wb") as file:
             for start in range(
                 0, max(self.rows, 1), _BLOCK
@@ -140,7 +157,15 @@ def build_release(
     group_of_row = np.zeros(view.rows, dtype=np.int32)
     group_of_row[kept] = number[grouping.group[kept]]
     published = group_of_row.astype(np.int64) - 1
-    cells = tuple(generalize(axis, view.points[q], published, groups) for q, axis in enumerate(view.axes))
+    regions, level = grouping.regions, None
+    if regions is None:
+        cells = tuple(generalize(axis, view.points[q], published, groups) for q, axis in enumerate(view.axes))
+    else:
+        cells = tuple(
+            cells_of_ranges(axis, regions.low[place, q], regions.high[place, q])
+            for q, axis in enumerate(view.axes)
+        )
+        level = regions.level[place].astype(np.int32)
 
     false_rows = grouping.counterfeits
     donors = secret.generator(*label, "donors").integers(0, max(view.rows, 1), false_rows)
@@ -152,7 +177,8 @@ def build_release(
     if view.schema.sensitive is not None:
         columns.append(_plain_numbers(view.values).gather(codes[order]).rename(view.schema.sensitive.name))
     counterfeits = np.bincount(grouping.counterfeit_group, minlength=groups)[place]
-    return Release(view.schema, group[order], cells, pl.DataFrame(columns), counterfeits), group_of_row
+    release = Release(view.schema, group[order], cells, pl.DataFrame(columns), counterfeits, level)
+    return release, group_of_row
 
 
 def _plain_numbers(values: pl.Series) -> pl.Series:
@@ -181,8 +207,9 @@ def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
     if statistics.exists():
         held = pl.read_csv(statistics)
         counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
+    level = by_group[LEVEL].to_numpy() if LEVEL in types else None
     return Release(
-        schema, group, tuple(_read_cells(by_group, axis) for axis in scales.axes), rest, counterfeits
+        schema, group, tuple(_read_cells(by_group, axis) for axis in scales.axes), rest, counterfeits, level
     )
 
 
@@ -215,12 +242,23 @@ def _read_nodes(labels: pl.Series, axis: Axis, missing: IntArray) -> Cells:
     for position, path in enumerate(tree.labels):
         for height, label in enumerate(path):
             place.setdefault(label, (position, height))
-    found = np.array([place.get(label, (-1, 0)) for label in labels.to_list()], dtype=np.int64).reshape(-1, 2)
+    texts = labels.to_list()
+    found = np.array([place.get(text, (-1, 0)) for text in texts], dtype=np.int64).reshape(-1, 2)
     leaf, level = found[:, 0], found[:, 1]
     said = leaf >= 0
     low, high = np.full(len(leaf), np.nan), np.full(len(leaf), np.nan)
     low[said], high[said] = tree.start[leaf[said], level[said]], tree.end[leaf[said], level[said]] - 1
+    for row in np.flatnonzero(~said & (missing == NONE_MISSING)).tolist():
+        nodes = [place[label] for label in _labels_of_set(texts[row])]
+        low[row] = min(tree.start[at, height] for at, height in nodes)
+        high[row] = max(tree.end[at, height] for at, height in nodes) - 1
+        level[row] = np.argmax(tree.end[int(low[row])] > high[row])
     return Cells(axis, low, high, missing, level=level)
+
+
+def _labels_of_set(text: str) -> list[str]:
+    """The labels in a text that `set_texts` wrote."""
+    return [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:\\.|[^|\\])+", text[1:-1])]
 
 
 def _read_sets(sets: pl.Series, axis: Axis, missing: IntArray) -> Cells:

@@ -18,7 +18,7 @@ import polars as pl
 from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
 from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
-from republish.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET, Release
+from republish.release import COUNTERFEITS, LEVEL, TABLE_CSV, TABLE_PARQUET, Release
 from republish.requirements import Requirement
 from republish.requirements.histograms import histograms
 from republish.schema import Schema
@@ -31,7 +31,10 @@ _SAME = "table.csv and table.parquet say the same."
 
 @dataclass(frozen=True)
 class Check:
-    """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it."""
+    """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
+
+    `unchecked` groups could not be checked, since people in them were forgotten.
+    """
 
     promise: str
     holds: bool
@@ -39,6 +42,7 @@ class Check:
     reached: float | None = None
     groups: int = 0
     rows: int = 0
+    unchecked: int = 0
 
     def sentence(self) -> str:
         """The check in words."""
@@ -185,7 +189,8 @@ def verify_frame(
         for i, requirement in enumerate(requirements)
     ]
     if "group" in frame.columns:
-        checks.append(_uniform(frame, columns))
+        levels = [LEVEL] if LEVEL in frame.columns else []
+        checks.append(_uniform(frame, [*levels, *columns]))
     return Verification(frame.height, groups, int(suppressed.sum()), tuple(checks))
 
 
@@ -210,7 +215,7 @@ def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
 
 def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
     """Every column of a table must have a role, and none may name people."""
-    known = {"group", "level", *columns, *schema.published_columns}
+    known = {"group", LEVEL, *columns, *schema.published_columns}
     strange = [name for name in frame.columns if name not in known]
     return Check(
         "columns have roles",
@@ -278,7 +283,8 @@ def _uniform(frame: Table, columns: list[str]) -> Check:
 
 def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
     """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
-    plain = ["group", *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    levels = [LEVEL] if LEVEL in frame.columns else []
+    plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     cells = [column.name for column in schema.quasi_identifiers]
     types = {name: frame.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
     csv = pl.read_csv(folder / TABLE_CSV, schema_overrides=types)

@@ -8,6 +8,9 @@ import pytest
 
 from republish import Category, LDiversity, Mondrian, Number, PolicyError, Schema, TCloseness, read_view
 from republish.errors import CannotPublish
+from republish.grouping import Grouping
+from republish.memory import Memory
+from republish.publishers import make_publisher
 from republish.publishers.banga import BangA
 
 SCHEMA = Schema(None, [Number("a"), Number("b"), Category("c")], "dx")
@@ -101,7 +104,68 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
         BangA(5, (LDiversity(9),)).publish(view(40), None, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"m": 0}, {"m": 6}, {"merge": "magic"}, {"m": True}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 0},
+        {"m": 0},
+        {"m": 6},
+        {"merge": "magic"},
+        {"m": True},
+        {"bits": -1},
+        {"scales": 3},
+        {"incremental": 1},
+    ],
+)
 def test_parameters_that_mean_nothing_are_refused(wrong) -> None:
     with pytest.raises(PolicyError):
         BangA(**{"k": 5, **wrong})
+
+
+def test_rows_between_break_points_stay_together() -> None:
+    table = view()
+    index = BangA(5, scales={"b": [500], "c": ["y"]}, bits={"a": 0}).index(table, (5,)).index
+    # Two halves of b, the first value of c apart from the others, and rows without a.
+    assert index.blocks == len(np.unique(index.keys, axis=1).T) <= 8
+    for b in range(index.blocks):
+        inside = table.points[1][index.block == b] >= 500
+        assert inside.all() or not inside.any()
+
+
+def test_a_lower_resolution_has_fewer_blocks() -> None:
+    table = view()
+    blocks = [BangA(5, bits=bits).index(table, (5,)).index.blocks for bits in (2, 4, "enough")]
+    assert blocks[0] < blocks[1] < blocks[2]
+
+
+def test_tables_and_texts_of_scales_are_the_same() -> None:
+    assert BangA(5, bits={"a": 5}, scales={"b": [10, 20]}) == BangA(5, bits="a=5", scales="b=10:20")
+    assert make_publisher("banga", {"bits": "8", "scales": "b=10", "incremental": "true"}) == BangA(
+        5, bits=8, scales={"b": [10]}, incremental=True
+    )
+
+
+def test_scales_of_columns_that_are_not_there_are_refused() -> None:
+    with pytest.raises(PolicyError, match="none"):
+        BangA(5, scales="nobody=1").publish(view(), None, np.random.default_rng(0))
+
+
+def test_an_index_is_kept_and_grown_on_demand_only() -> None:
+    table, rng = view(), np.random.default_rng(0)
+    plain, growing = BangA(5, m=3), BangA(5, m=3, incremental=True)
+    memory = Memory.empty()
+    assert plain.remember(table, plain.publish(table, memory, rng), memory) is memory
+    first = growing.publish(table, memory, rng)
+    after = growing.remember(table, first, memory)
+    assert np.array_equal(first.group, plain.publish(table, memory, rng).group)
+    again = growing.remember(table, Grouping(first.group), memory)
+    assert after.counts is not None
+    assert again.counts is not None
+    assert again.counts.equals(after.counts)
+    # The same rows in the regions they already have.
+    assert np.array_equal(growing.publish(table, after, rng).group, first.group)
+    later = view(1500, seed=1)
+    grown = growing.publish(later, after, rng).group
+    assert np.bincount(grown).min() >= 5
+    assert not np.array_equal(grown, plain.publish(later, after, rng).group)
+    assert penalty(later, grown) < 1.1 * penalty(later, plain.publish(later, after, rng).group)

@@ -83,6 +83,35 @@ def test_two_breaks_leave_three_ranges_of_four() -> None:
     assert scale.cells(np.array([0.0, 18.0, 70.0])).tolist() == [0, 1, 2]
 
 
+def test_break_points_may_be_dates_and_values() -> None:
+    given = view(
+        seen=["2026-01-01", "2026-01-04", "2026-02-01"],
+        degree=["doctor", "college", "school"],
+        plant=["oak", "rose", "lily"],
+    )
+    found = places(given, scales={"seen": ["2026-01-04"], "degree": ["doctor"], "plant": ["rose"]})
+    assert found[0].tolist() == [0, 1, 1]
+    assert found[1].tolist() == [1, 0, 0]
+    at = given.axes[2].labels.index("rose")
+    assert found[2].tolist() == [int(position >= at) for position in given.points[2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "points"), [("seen", ["spring"]), ("degree", ["king"]), ("age", ["x"]), ("age", ["nan"])]
+)
+def test_break_points_that_are_no_values_are_refused(name, points) -> None:
+    given = view(seen=["2026-01-01"], degree=["doctor"], age=[3])
+    with pytest.raises(PolicyError):
+        cube_of(given, scales={name: points})
+
+
+def test_one_resolution_bounds_all() -> None:
+    given = view(age=[0, 255], share=[0.0, 0.5], plant=["oak", "rose"])
+    assert cube_of(given).bits.tolist() == [8, 16, 3]
+    assert cube_of(given, bits=9).bits.tolist() == [8, 9, 3]
+    assert cube_of(given, bits=2).bits.tolist() == [2, 2, 2]
+
+
 def test_values_outside_the_domain_go_to_the_ends() -> None:
     assert linear(0.0, 8.0, 3).cells(np.array([-5.0, 3.0, 99.0])).tolist() == [0, 3, 7]
 

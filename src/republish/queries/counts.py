@@ -5,6 +5,8 @@ The estimate spreads the people of a group evenly over its cells, each quasi-ide
 lie wholly inside the condition, at most all that meet it; columns that are published as they are count row by
 row. Of a group's counterfeits nobody knows which rows they are: the estimate leaves out their share, the
 bounds allow for every choice.
+
+Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from republish.errors import PolicyError
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
 from republish.metrics.queries import Workload, _require_axes
 from republish.queries._kernel import Asked, Table, count_all
+from republish.queries._nested import count_nested, nest_of
 from republish.queries.columns import Columns
 from republish.queries.language import parse_condition
 from republish.queries.spans import EVERYTHING, Term, none_of
@@ -105,11 +108,16 @@ def count_many(release: Release, queries: Sequence[str] | Workload) -> Counts:
     asked = [[{number.get(c, c): span for c, span in term.items()} for term in terms] for terms in asked]
     table = _table(release, [columns.places(column) for column in plain])
     contraries = [none_of(terms) for terms in asked]
-    return _answers(_packed(asked), _packed(contraries), table, tuple(columns.notes))
+    return _answers(release, _packed(asked), _packed(contraries), table, tuple(columns.notes))
 
 
-def _answers(asked: Asked, against: Asked, table: Table, notes: tuple[str, ...] = ()) -> Counts:
-    expected, lower, upper = count_all(asked, against, table)
+def _answers(
+    release: Release, asked: Asked, against: Asked, table: Table, notes: tuple[str, ...] = ()
+) -> Counts:
+    if release.level is None:
+        expected, lower, upper = count_all(asked, against, table)
+    else:
+        expected, lower, upper = count_nested(asked, against, table, nest_of(release, table))
     # Shares that add up to a whole may miss it by a rounding.
     return Counts(np.clip(expected, lower, upper), lower, upper, notes)
 
@@ -177,7 +185,7 @@ def _count_workload(release: Release, workload: Workload) -> Counts:
     outside = np.column_stack([np.full(len(low), -np.inf), np.nextafter(high, np.inf)]).ravel()
     inside = np.column_stack([np.nextafter(low, -np.inf), np.full(len(low), np.inf)]).ravel()
     against = Asked(_ends(held), one, column, yes, 2 * one, outside, inside)
-    return _answers(asked, against, _table(release, places))
+    return _answers(release, asked, against, _table(release, places))
 
 
 def _ends(lengths: IntArray) -> IntArray:

@@ -101,6 +101,16 @@ class BangIndex:
         stays[rows] = False
         return _settled(self, np.ascontiguousarray(self.keys[:, stays]), self.block[stays], sensitive)
 
+    def updated(self, points: FloatArray, sensitive: Sensitive | None = None) -> BangIndex:
+        """Return the index of these points alone, grown out of the regions of this one.
+
+        Every point goes to the smallest region around it; then blocks that are left with too little are dissolved
+        and those that overflow are split, as if everyone who left or moved had been deleted and everyone who came
+        or moved had been inserted, all at once. The rows of this index are not needed for it.
+        """
+        keys = _keys(self.cube, points)
+        return _settled(self, keys, _find(self, keys), sensitive)
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return everything as plain arrays, as `index_of_arrays` reads them."""
         scales = self.cube.scales

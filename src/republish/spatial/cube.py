@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from republish.microdata import Axis, Microdata
 
 MOST_BITS = 16
+_FIRST_DAY = date(1970, 1, 1)
 _LIMIT = 31
 
 
@@ -104,18 +106,22 @@ def cells(cube: Cube, points: FloatArray) -> IntArray:
 
 def cube_of(
     view: Microdata,
-    bits: Mapping[str, int] | None = None,
-    scales: Mapping[str, Sequence[float]] | None = None,
+    bits: int | Mapping[str, int] | None = None,
+    scales: Mapping[str, Sequence[float | str]] | None = None,
 ) -> Cube:
     """Return the cube of a view's quasi-identifiers, halved in turn from the first on.
 
     Args:
         view: gives the axes and says where values are missing.
-        bits: the resolution of some quasi-identifiers by name. Without it there are as many bits as tell whole
-            numbers and categories apart, else 16; for numbers and dates never more than 16.
-        scales: ascending break points of some quasi-identifiers by name, in the coordinates of the view.
+        bits: the resolution of some quasi-identifiers by name, or a number that none may have more than. Without
+            it there are as many bits as tell whole numbers and categories apart, else 16; for numbers and dates
+            never more than 16.
+        scales: ascending break points of some quasi-identifiers by name: numbers, dates as texts, values of an
+            ordered column or of a category; or coordinates of the view.
     """
-    bits, scales = dict(bits or {}), dict(scales or {})
+    most = bits if isinstance(bits, int) else _LIMIT
+    check_bits(most)
+    bits, scales = {} if isinstance(bits, int) else dict(bits or {}), dict(scales or {})
     names = [axis.column.name for axis in view.axes]
     unknown = sorted((set(bits) | set(scales)) - set(names))
     if unknown:
@@ -125,13 +131,20 @@ def cube_of(
     made = []
     for name, axis, points in zip(names, view.axes, view.points, strict=True):
         gaps = bool(points.size) and bool(np.isneginf(points).any())
-        made.append(_scale(axis, gaps, bits.get(name), scales.get(name)))
+        if name in scales and name in bits:
+            raise PolicyError(f"column {name}: break points set the resolution; leave out its bits")
+        if name in scales:
+            made.append(broken([_coordinate(axis, point) for point in scales[name]], gaps=gaps))
+            continue
+        scale = _scale(axis, gaps, bits.get(name))
+        # Where less is asked for than would do, the ranges are of equal width.
+        made.append(scale if scale.bits - gaps <= most or name in bits else _scale(axis, gaps, most))
     return Cube(tuple(made), cyclic_turns(np.array([scale.bits for scale in made], dtype=np.int64)))
 
 
 def linear(low: float, high: float, bits: int, *, gaps: bool = False) -> Scale:
     """Return a scale of equal ranges between two coordinates; `bits` counts the one that gaps cost."""
-    _check_bits(bits)
+    check_bits(bits)
     width = high - low
     step = width / (1 << max(bits - gaps, 0))
     if not (np.isfinite(width) and step > 0.0):
@@ -145,19 +158,34 @@ def broken(breaks: Sequence[float] | FloatArray, *, gaps: bool = False) -> Scale
     if at.ndim != 1 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
         raise PolicyError("the break points of a scale must be finite numbers in ascending order; sort them")
     bits = int(at.size).bit_length()
-    _check_bits(bits + gaps)
+    check_bits(bits + gaps)
     # Spread over the ranges such that every halving divides the stretches evenly.
     place = (np.arange(at.size + 1) << bits) // (at.size + 1)
     return Scale(bits + gaps, at[0] if at.size else 0.0, 1.0, at, place.astype(np.int64), gaps)
 
 
-def _scale(axis: Axis, gaps: bool, bits: int | None, breaks: Sequence[float] | None) -> Scale:
-    if bits is not None and breaks is not None:
-        raise PolicyError(f"column {axis.column.name}: break points set the resolution; leave out its bits")
-    if breaks is not None:
-        return broken(breaks, gaps=gaps)
+def _coordinate(axis: Axis, point: float | str) -> float:
+    """Return where a break point lies, which a text names by its value."""
+    if not isinstance(point, str):
+        return float(point)
+    if point in axis.labels:
+        return float(axis.labels.index(point))
+    try:
+        if axis.column.kind == "date":
+            return float((date.fromisoformat(point) - _FIRST_DAY).days)
+        return float(point)
+    except ValueError:
+        what = {"date": "dates such as 2026-03-02", "number": "numbers"}.get(
+            axis.column.kind, "values of the column; list them in the schema"
+        )
+        raise PolicyError(
+            f"column {axis.column.name}: the break points of its scale must be {what}"
+        ) from None
+
+
+def _scale(axis: Axis, gaps: bool, bits: int | None) -> Scale:
     if bits is not None:
-        _check_bits(bits)
+        check_bits(bits)
     if axis.hierarchy is not None and bits is None:
         place, needed = _aligned(axis.hierarchy)
         if needed + gaps <= _LIMIT:
@@ -171,7 +199,8 @@ def _scale(axis: Axis, gaps: bool, bits: int | None, breaks: Sequence[float] | N
     return linear(axis.low, axis.high, (MOST_BITS if bits is None else bits) + gaps, gaps=gaps)
 
 
-def _check_bits(bits: int) -> None:
+def check_bits(bits: int) -> None:
+    """Refuse a resolution that a cell number cannot hold."""
     if not 0 <= bits <= _LIMIT:
         raise PolicyError(
             f"the resolution of a quasi-identifier must lie between 0 and {_LIMIT} bits; found {bits}"

@@ -1,8 +1,9 @@
-"""Blocks merged into clusters, and any k as a cut of the tree of merges (thesis 3.6.1 and 3.6.2).
+"""Blocks in a binary tree of clusters, and any k as a cut of that tree (thesis 3.6.1 and 3.6.2).
 
-Two rules say which blocks merge. `penalty`: the smallest cluster joins that neighbour with which the certainty
-penalty of all rows grows least, so that at every moment no cluster is much larger than the smallest. `density`: the
-source's rule, blocks in falling density, each joined with its denser neighbours; there a cut finds few large groups.
+Two rules make the tree. `penalty`, from above: sets of blocks are cut in two where the certainty penalty of their
+bounding boxes falls most, at sizes that are wanted as groups. `density`, the rule of the source, from below: blocks
+in falling density, each joined with its denser neighbours. Such a tree is often a chain, into which blocks come one
+at a time, and then its cuts above M are few large groups or a single one.
 
 A cut descends from the root wherever both parts satisfy what is asked. It reads counts and histograms of
 blocks, never the points, and the groups of a larger k are unions of those of a smaller one.
@@ -105,7 +106,7 @@ def dendrogram_of(
     merge: str = "penalty",
     wanted: Sequence[int] = (),
 ) -> Dendrogram:
-    """Return the tree of merges of an index's blocks.
+    """Return the tree over an index's blocks.
 
     Args:
         index: the index of these points.
