@@ -35,8 +35,8 @@ def require_as_recorded(policy: Policy, releases: Sequence[Entry]) -> None:
     """Refuse to go on where the policy is not the one that releases were made under."""
     if not is_as_recorded(policy, releases):
         raise PolicyError(
-            f"the policy is frozen after the first release, and {FILE} or a hierarchy differs from what the "
-            "ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
+            f"the policy is frozen after the first release, and {FILE}, a hierarchy or the knowledge differs from what "
+            "the ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
         )
 
 

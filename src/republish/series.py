@@ -34,7 +34,7 @@ from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.types import IntArray
 from republish.verify import Verification, verify_against_view, verify_release
-from republish.verify_beliefs import Shown, published_rows
+from republish.verify_beliefs import Shown, published_rows, require_beliefs
 from republish.verify_series import (
     Appearances,
     SeriesVerification,
@@ -237,7 +237,7 @@ class Series:
         problems = (
             []
             if is_as_recorded(self.policy, self.records)
-            else ["series.toml or a hierarchy is not what the ledger recorded"]
+            else ["series.toml, a hierarchy or the knowledge is not what the ledger recorded"]
         )
         try:
             self.secret()
@@ -355,7 +355,12 @@ class Series:
         if self.reasoning is not None:
             columns["class"] = self.reasoning.respondents(view).classes.astype(np.int32)
         Memory(seen.people, columns).write(membership)
-        after = self.policy.publisher.remember(view, grouping, memory.merged(seen))
+        known = memory.merged(seen)
+        after = self.policy.publisher.remember(view, grouping, known)
+        if self.reasoning is not None:
+            rows = published_rows(draft.folder, view.schema, view.values)
+            shown = Shown(self.reasoning.respondents(view), *rows)
+            require_beliefs(self.reasoning, shown, seen.columns["group"], known, after)
         earlier = self.memory_files()
         path = draft.private_file("memory")
         since_base = sum(list(earlier.values())[1:]) + seen.size
@@ -372,9 +377,9 @@ class Series:
             more["counts"] = draft.name(counts)
             superseded += [e.payload["counts"] for e in self.records[-1:]]
         if view.compromised is not None:
-            known = draft.private_file("compromised")
-            compromised_table(view).write_parquet(known)
-            more["compromised"] = draft.name(known)
+            told = draft.private_file("compromised")
+            compromised_table(view).write_parquet(told)
+            more["compromised"] = draft.name(told)
         return more | {
             "scales": draft.name(scales),
             "membership": draft.name(membership),

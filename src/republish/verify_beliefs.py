@@ -9,13 +9,16 @@ those who did, has beliefs that cannot be formed anew; groups with such people a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
+from republish.errors import BrokenPromise
 from republish.inference import Compromised, Reasoning, Respondents
+from republish.inference.reasoning import BELIEF, DOMAIN, PAST
 from republish.knowledge import Extracted
 from republish.memory import KEY, Memory
 from republish.microdata import sensitive_codes
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from republish.ledger import Entry, Ledger
     from republish.schema import Schema
 
+TOLERANCE_OF_BELIEFS = 1e-4
+"""How far two computations of a belief, each rounded release after release, may be apart."""
 TOLERANCE = 1e-6
 """Beliefs are stored in 32 bits; a divergence may be above its limit by this many bits."""
 
@@ -111,6 +116,7 @@ def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray
         float(reached.max(initial=0.0)),
         int(broken.sum()),
         int(sizes[broken].sum()),
+        skipped,
     )
 
 
@@ -123,8 +129,8 @@ class BeliefWalk:
         self.lost = Memory.empty()  # whose beliefs cannot be formed anew
         self.counts_lost = False
 
-    def check(self, promise: str, shown: Shown, group: IntArray) -> Check:
-        """The divergence in every group of one release, then remember it."""
+    def look(self, shown: Shown, group: IntArray) -> Callable[[str], Check]:
+        """What checks promises about one release, all by the same priors; the release is remembered at once."""
         someone = (shown.people.people != 0).any(axis=1)
         here = _only(shown.people, someone)
         thoughts = self.reasoning.thoughts(here, self.memory)
@@ -134,20 +140,65 @@ class BeliefWalk:
         if isinstance(self.reasoning.knowledge, Extracted):
             self.counts_lost |= not someone.all()
             astray |= self.counts_lost
-        checked = np.ones(groups, dtype=np.bool_)
-        checked[group[astray & (group > 0)] - 1] = False
-        found = similar(promise, thoughts.prior, group[someone], checked)
+        checked = np.ones(groups + 1, dtype=np.bool_)  # 0 is no group
+        checked[group[astray & (group > 0)]] = False
         posterior = self.reasoning.inferred(
             thoughts, group[someone] - 1, shown.row_group - 1, shown.row_code
         ).p
         everyone = self.memory.merged(Memory(here.people, {"last": np.zeros(len(here.people), np.int32)}))
         self.memory = self.reasoning.remembered(thoughts, posterior, everyone)
-        now_astray = (
-            someone & (group > 0) & ~checked[np.maximum(group, 1) - 1] if groups else ~someone & False
-        )
-        gone = shown.people.people[now_astray | (someone & astray)]
+        gone = shown.people.people[someone & (astray | ~checked[group])]
         self.lost = self.lost.merged(Memory(gone, {}))
+        prior, members = thoughts.prior, group[someone]
+        return lambda promise: similar(promise, prior, members, checked[1:])
+
+    def differences(self, stored: Memory) -> list[str]:
+        """What a stored memory believes otherwise, in numbers of people; whoever cannot be told is left out."""
+        people = self.memory.people[self.lost.find(self.memory.people) < 0]
+        mine, theirs = self.memory.find(people), stored.find(people)
+        mine, theirs = mine[theirs >= 0], theirs[theirs >= 0]
+        wrong = unlike(self.memory, mine, stored, theirs)
+        found = [f"the memory believes otherwise of {wrong} people than the releases say"] if wrong else []
+        ours, kept = self.memory.counts, stored.counts
+        if ours is not None and not self.counts_lost and (kept is None or not ours.equals(kept)):
+            found.append("the counts of what followed what are not those of the views")
         return found
+
+
+def unlike(one: Memory, mine: IntArray, other: Memory, theirs: IntArray) -> int:
+    """Of how many people two memories believe, or remember as last values, something else."""
+    wrong = np.zeros(len(mine), dtype=np.bool_)
+    names = [name for name in one.columns if name in (BELIEF, DOMAIN) or name.startswith(PAST)]
+    for name in names:
+        if name not in other.columns:
+            return len(mine)
+        a, b = one.columns[name][mine], other.columns[name][theirs]
+        if a.ndim == 1:
+            wrong |= a != b
+            continue
+        width = min(a.shape[1], b.shape[1])
+        wrong |= (np.abs(a[:, :width] - b[:, :width]) > TOLERANCE_OF_BELIEFS).any(axis=1)
+        wrong |= a[:, width:].any(axis=1) | b[:, width:].any(axis=1)
+    return int(np.count_nonzero(wrong))
+
+
+def require_beliefs(
+    reasoning: Reasoning, shown: Shown, group: IntArray, before: Memory, after: Memory
+) -> None:
+    """Refuse a memory that does not believe what the release, as it lies on disk, says of everyone in it.
+
+    `before` is the memory that the release was made with, the people of the release included.
+    """
+    thoughts = reasoning.thoughts(shown.people, before)
+    posterior = reasoning.inferred(thoughts, group - 1, shown.row_group - 1, shown.row_code).p
+    right = reasoning.remembered(thoughts, posterior, before)
+    here = shown.people.people
+    wrong = unlike(right, right.find(here), after, after.find(here))
+    if wrong:
+        raise BrokenPromise(
+            f"what would be remembered of {wrong} people is not what the release says of them; nothing was committed. "
+            "This is a defect of the publisher: please report it"
+        )
 
 
 def _only(people: Respondents, there: BoolArray) -> Respondents:

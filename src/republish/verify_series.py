@@ -183,7 +183,10 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
             progress(done, len(records))
     if len(releases) == len(records):
         try:
-            problems += walk.rebuilt.differences(series.memory(), walk.signatures)
+            memory = series.memory()
+            problems += walk.rebuilt.differences(memory, walk.signatures)
+            if walk.beliefs is not None:
+                problems += walk.beliefs.differences(memory)
         except _UNREADABLE:
             problems.append("the memory cannot be read any more")
     return SeriesVerification(tuple(problems), releases, walk.new_lives)
@@ -221,11 +224,14 @@ class _Walk:
     ) -> list[Check]:
         """The promises over the series for one release, then remember it."""
         known = self.rebuilt.known(now)
+        similarity = None
+        if self.beliefs is not None and now.shown is not None:
+            similarity = self.beliefs.look(now.shown, now.group)
 
         def beliefs(promise: str) -> Check:
-            if self.beliefs is None or now.shown is None:
+            if similarity is None:
                 return Check(promise, False, "The policy no longer says what an adversary knows.")
-            return self.beliefs.check(promise, now.shown, now.group)
+            return similarity(promise)
 
         last = known.select("code", "signature", release="last")
         before = Before(last, lambda: self.rebuilt.groups_of(known, now.code), beliefs)

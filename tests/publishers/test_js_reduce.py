@@ -130,7 +130,7 @@ def test_insert_takes_in_whom_a_group_admits() -> None:
 
 def test_relax_groups_the_rest_under_eased_bounds_and_says_so() -> None:
     publisher, group, _ = published("relax", 0.2, slack=1.5, left=3)
-    assert publisher.series_promises == ("similarity=0.30000000000000004",)
+    assert publisher.series_promises == ("similarity=0.3",)
     assert [r.text for r in publisher.requirements] == ["k=2", "t=1"]
     assert (group >= 0).all()
 

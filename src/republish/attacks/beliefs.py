@@ -202,6 +202,8 @@ def _inferred(
         if reasoning.cascade == "prior":  # the prior holds all but certainty
             within = within.certain()
     found = group_posteriors(p[row], groups, reasoning.posterior, within)
+    if entries is not None and reasoning.cascade == "posterior":
+        p = cascaded(p, entries)
     p[row] = found.p
     return Posteriors(p, found.used, found.fallbacks, found.unsettled)
 

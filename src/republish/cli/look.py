@@ -213,6 +213,13 @@ def _verify_series(folder: Path, schema: Path | None, require: str, as_json: boo
                 f"verified: {len(found.releases)} releases, chain and files intact, every group satisfies "
                 f"{promised['one_table']}; over the series: {'; '.join(promised['series']) or 'nothing promised'}"
             )
+            skipped = {r: sum(c.unchecked for c in v.checks) for r, v in found.releases.items()}
+            if any(skipped.values()):
+                affected = sum(map(bool, skipped.values()))
+                say(
+                    f"          but {number(sum(skipped.values()))} groups of {affected} releases could not be "
+                    "checked: they hold people whose history was forgotten"
+                )
             if any(promise.partition("=")[0] in _CONSTANT_SIGNATURES for promise in promised["series"]):
                 say(
                     f"          {number(found.new_lives)} changed values began a new life, "

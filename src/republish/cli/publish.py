@@ -46,6 +46,11 @@ def publish(
         f"{number(people.changed_value)} with a changed value, "
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
+    if done.suppressed > 0.05 * done.rows:
+        say(
+            f"  note: {done.suppressed / done.rows:.0%} of the rows are left out; looser parameters or a larger view "
+            "would publish more"
+        )
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
     publisher = opened.policy.publisher
     if not publisher.series_promises:

@@ -68,7 +68,8 @@ def generate(
         series.write(out)
     written = len(list((out / "views").iterdir()))
     say(f"{written} views in {out / 'views'}, schema in {out / 'schema.toml'}")
-    say(f"next: republish init SERIES --schema {out / 'schema.toml'} --publisher mondrian --require k=5,l=3")
+    known = f" --publisher js-reduce --knowledge {out / 'knowledge'}" if dataset is Dataset.hospital else ""
+    say(f"next: republish init SERIES --schema {out / 'schema.toml'}{known or ' --publisher tau-safety'}")
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from republish.memory import Memory
 from republish.microdata import Microdata
 from republish.types import FloatArray, IntArray, WordArray
 
-BELIEF, DOMAIN = "belief", "domain"
+BELIEF, DOMAIN, PAST = "belief", "domain", "past"
 CASCADES = ("prior", "posterior")
 
 
@@ -165,7 +165,7 @@ class Reasoning:
 
 def _past(order: int) -> list[str]:
     """The columns of a person's last codes, the latest first; they hold code + 1, for 0 is nothing."""
-    return [f"past{i}" for i in range(1, order + 1)]
+    return [f"{PAST}{i}" for i in range(1, order + 1)]
 
 
 def _written(old: Any, entries: IntArray, new: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -1,8 +1,8 @@
 """Classes of people with the same knowledge about them, found from their quasi-identifiers.
 
 A class is one combination of bands of numbers or dates and of listed values. Somebody with a missing
-quasi-identifier belongs to no class that can be told and gets the number after the last one, under which
-knowledge keeps the average of all classes.
+quasi-identifier, or with a value that no class holds, belongs to no class that can be told and gets the number
+after the last one, under which knowledge keeps the average of all classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from republish.errors import PolicyError, ViewError
+from republish.errors import PolicyError
 from republish.microdata import MISSING, Axis, Microdata
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.types import FloatArray, IntArray
@@ -49,7 +49,7 @@ class Bands:
         object.__setattr__(self, "labels", _labels(self.column, self.labels, default))
 
     def positions(self, coordinates: FloatArray, axis: Axis) -> IntArray:
-        """The band of every coordinate, 0 where it is missing."""
+        """The band of every coordinate, -1 where it is missing or lies in none."""
         missing = coordinates == MISSING
         if axis.labels:  # a hierarchy: coordinates are positions of leaves
             texts: list[Break] = [
@@ -58,14 +58,8 @@ class Bands:
             ]
             coordinates = _coordinates(texts)[np.where(missing, 0, coordinates).astype(np.int64)]
         band = np.searchsorted(_coordinates(self.breaks), coordinates, side="right") - 1
-        outside = np.count_nonzero(~missing & ((band < 0) | (band >= len(self.labels))))
-        if outside:
-            raise ViewError(
-                f"column {self.column}: {outside} of {len(band)} rows lie outside the breaks that the knowledge "
-                "gives; add bands for them"
-            )
-        band[missing] = 0
-        return band
+        band[missing | (band >= len(self.labels))] = -1
+        return np.maximum(band, -1)
 
     def require_fit(self, declared: Column) -> None:
         """Refuse a column that has no numbers or days, or a domain that the bands do not cover."""
@@ -115,17 +109,10 @@ class Listed:
         object.__setattr__(self, "labels", _labels(column, labels, [group[0] for group in groups]))
 
     def positions(self, coordinates: FloatArray, axis: Axis) -> IntArray:
-        """The class of every coordinate, 0 where it is missing."""
+        """The class of every coordinate, -1 where it is missing or listed in none."""
         missing = coordinates == MISSING
-        place = np.append(self._places(axis.labels), 0)
-        found = place[np.where(missing, len(axis.labels), coordinates).astype(np.int64)]
-        outside = int(np.count_nonzero(found < 0))
-        if outside:
-            raise ViewError(
-                f"column {self.column}: {outside} of {len(found)} rows hold values that no class of the knowledge "
-                "lists; add them"
-            )
-        return found
+        place = np.append(self._places(axis.labels), -1)
+        return place[np.where(missing, len(axis.labels), coordinates).astype(np.int64)]
 
     def _places(self, texts: Sequence[str]) -> IntArray:
         of = {value: place for place, group in enumerate(self.values) for value in group}
@@ -183,7 +170,7 @@ class Classes:
         return self.count + 1 if self.columns else 1
 
     def of(self, view: Microdata) -> IntArray:
-        """The class of every row; `count` where a quasi-identifier that decides is missing."""
+        """The class of every row; `count` where a quasi-identifier that decides is missing or in no class."""
         places = {axis.column.name: q for q, axis in enumerate(view.axes)}
         absent = [column.column for column in self.columns if column.column not in places]
         if absent:
@@ -194,9 +181,9 @@ class Classes:
         unknown = np.zeros(view.rows, dtype=np.bool_)
         for column in self.columns:
             q = places[column.column]
-            coordinates = view.points[q]
-            number = number * len(column.labels) + column.positions(coordinates, view.axes[q])
-            unknown |= coordinates == MISSING
+            place = column.positions(view.points[q], view.axes[q])
+            number = number * len(column.labels) + place
+            unknown |= place < 0
         number[unknown] = self.count
         return number
 

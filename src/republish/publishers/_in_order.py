@@ -40,6 +40,7 @@ STRAGGLERS = 0.1
 """The share of a former group that may be parted from the others at no price."""
 _WINDOWS = 12
 _SHORTEST = 64
+_MOST_STEPS = 10**8
 Places = NDArray[np.int64]
 
 
@@ -159,8 +160,14 @@ def _cut(line: Line, limits: Limits, how: Cutting, companions: Places) -> Places
     if how.cut == "greedy":
         return np.asarray(greedy(line, limits))
     parted: FloatArray = partings(companions, int(companions.max(initial=-1)) + 1, STRAGGLERS)
+    rows = len(line.codes)
     window = max(_SHORTEST, int(_WINDOWS * max(limits.rules.min_size, limits.crowd)))
-    return np.asarray(optimal(line, limits, Prices(LEFT_OUT, how.keep * parted, window)))
+    while True:
+        group = np.asarray(optimal(line, limits, Prices(LEFT_OUT, how.keep * parted, window)))
+        # Rows may be left out because the groups that would hold them are longer than the window.
+        if window >= rows or rows * window > _MOST_STEPS or not (group == SUPPRESSED).any():
+            return group
+        window *= 4
 
 
 def _part(line: Line, rows: IntArray) -> Line:

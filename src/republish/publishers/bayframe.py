@@ -125,8 +125,8 @@ class BayFrame:
         asked = ((KAnonymity(self.k), BetaLikeness(self.beta), *self.require), self.j)
         if self.rest != "relax":
             return (asked,)
-        eased = BetaLikeness(self.beta * self.slack)
-        return (asked, ((KAnonymity(self.k), eased, *self.require), self.j * self.slack))
+        eased = BetaLikeness(round(self.beta * self.slack, 9))
+        return (asked, ((KAnonymity(self.k), eased, *self.require), round(self.j * self.slack, 9)))
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of nearly all rows; chance plays no part."""

@@ -131,8 +131,8 @@ class JSReduce:
         asked = ((KAnonymity(self.k), TCloseness(self.t), *self.require), self.j)
         if self.rest != "relax":
             return (asked,)
-        eased = TCloseness(min(1.0, self.t * self.slack))
-        return (asked, ((KAnonymity(self.k), eased, *self.require), self.j * self.slack))
+        eased = TCloseness(min(1.0, round(self.t * self.slack, 9)))
+        return (asked, ((KAnonymity(self.k), eased, *self.require), round(self.j * self.slack, 9)))
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of nearly all rows; chance plays no part."""
