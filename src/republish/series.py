@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from republish import faults
 from republish.about import about_release
 from republish.compromised import compromised_table, with_compromised
 from republish.creation import create_folder
-from republish.errors import LedgerError, PolicyError
+from republish.dates import moment_of
+from republish.errors import LedgerError
 from republish.frozen import is_as_recorded, policy_record, require_another_release, require_as_recorded
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
@@ -34,7 +34,7 @@ from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.types import IntArray
 from republish.verify import Verification, verify_against_view, verify_release
-from republish.verify_beliefs import Shown, published_rows, require_beliefs
+from republish.verify_beliefs import require_beliefs, shown_to
 from republish.verify_series import (
     Appearances,
     SeriesVerification,
@@ -170,9 +170,13 @@ class Series:
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""
-        counts = next((e.payload["counts"] for e in reversed(self.records) if "counts" in e.payload), None)
+        counts = self._counts_file()
         files = [self.ledger.intact(name) for name in self.memory_files()]
         return read_memory(files, len(self.records), self.ledger.intact(counts) if counts else None)
+
+    def _counts_file(self) -> str | None:
+        """The file of what was counted over the whole series, where something was."""
+        return next((e.payload["counts"] for e in reversed(self.records) if "counts" in e.payload), None)
 
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
@@ -269,7 +273,7 @@ class Series:
             self.ledger.require_present()
             head, records = self.ledger.head, self.records
             number = len(records) + 1
-            moment = self._moment(as_of)
+            moment = moment_of(as_of, records[-1].payload["as_of"] if records else None)
             require_another_release(self.policy, records, self.root)
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
@@ -331,10 +335,7 @@ class Series:
         promises = self.policy.publisher.series_promises
         if promises and view.people is not None:
             signatures = signatures_of(draft.folder, view.schema, view.values)
-            shown = None
-            if self.reasoning is not None:
-                rows = published_rows(draft.folder, view.schema, view.values)
-                shown = Shown(self.reasoning.respondents(view), *rows)
+            shown = None if self.reasoning is None else shown_to(self.reasoning, view, draft.folder)
             now = Appearances(draft.release or 0, view.people, group_of_row, view.codes, signatures, shown)
             verification = verification.with_checks(
                 *check_against_memory(promises, now, stored.sizes, memory, self.reasoning)
@@ -358,8 +359,7 @@ class Series:
         known = memory.merged(seen)
         after = self.policy.publisher.remember(view, grouping, known)
         if self.reasoning is not None:
-            rows = published_rows(draft.folder, view.schema, view.values)
-            shown = Shown(self.reasoning.respondents(view), *rows)
+            shown = shown_to(self.reasoning, view, draft.folder)
             require_beliefs(self.reasoning, shown, seen.columns["group"], known, after)
         earlier = self.memory_files()
         path = draft.private_file("memory")
@@ -375,7 +375,7 @@ class Series:
             counts = draft.private_file("counts")
             after.counts.write_parquet(counts)
             more["counts"] = draft.name(counts)
-            superseded += [e.payload["counts"] for e in self.records[-1:]]
+            superseded += [name for name in [self._counts_file()] if name]
         if view.compromised is not None:
             told = draft.private_file("compromised")
             compromised_table(view).write_parquet(told)
@@ -387,26 +387,3 @@ class Series:
             "memory_rows": list(files.values()),
             "erased": superseded,
         }
-
-    def _moment(self, as_of: str | None) -> str:
-        """The date of the new release, later than that of the last."""
-        moment = datetime.now(UTC) if as_of is None else _instant(as_of)
-        records = self.records
-        if as_of is not None and moment > datetime.now(UTC) + timedelta(days=1):
-            raise PolicyError(
-                "--as-of lies in the future, and every later release would have to lie behind it; correct it"
-            )
-        if records and moment <= _instant(records[-1].payload["as_of"]):
-            raise PolicyError(
-                f"a release must be later than the last one, which is as of {records[-1].payload['as_of']}; "
-                "give a later --as-of"
-            )
-        return as_of or moment.isoformat(timespec="microseconds")
-
-
-def _instant(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise PolicyError("--as-of must be a date such as 2026-03-02, or a date and time") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 
 from republish.publishers._geometry import Geometry, clear, include, nearest, new_centre
-from republish.publishers._mondrian_kernel import FLAT, _quickselect
+from republish.publishers._mondrian_kernel import FLAT
+from republish.selection import quickselect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,7 +140,7 @@ def _bound(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, p: i
         held += 1
     if room.taken[p] == 0:
         return
-    bound = _quickselect(room.values[:held], room.taken[p] - 1)
+    bound = quickselect(room.values[:held], room.taken[p] - 1)
     less = 0
     for i in range(held):
         less += room.values[i] < bound

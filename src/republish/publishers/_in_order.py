@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import Reasoning, Thoughts
+from republish.knowledge import Extracted, Knowledge
 from republish.memory import Memory
 from republish.microdata import Microdata, whole_of
 from republish.orders import ORDERS, row_order
@@ -27,8 +29,8 @@ from republish.publishers._cuts import (
     unfit,
 )
 from republish.publishers.mondrian import prepare
-from republish.requirements import Requirement, compile_rules
-from republish.requirements.parameters import number_at_least
+from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
+from republish.requirements.parameters import number_at_least, plain, positive_number
 from republish.types import FloatArray, IntArray
 
 FULL = "full"
@@ -203,3 +205,75 @@ def revise(reasoning: Reasoning, view: Microdata, grouping: Grouping, memory: Me
         np.concatenate([view.codes[shown], grouping.counterfeit_code]),
     )
     return reasoning.remembered(thoughts, found.p, memory)
+
+
+class InOrder:
+    """What JS-reduce and BayFrame share; their fields are their own.
+
+    A subclass says by `_closeness` what a group must satisfy beside k, eased by a factor.
+    """
+
+    k: int
+    j: float
+    crowd: float
+    keep: float
+    order: str
+    cut: str
+    rest: str
+    slack: float
+    posterior: str
+    steps: int | str
+    form: str
+    knowledge: Knowledge | Extracted
+    require: tuple[Requirement, ...]
+
+    def _closeness(self, slack: float) -> Requirement:
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "k", KAnonymity(self.k).k)
+        object.__setattr__(self, "j", positive_number("j", self.j))
+        object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        object.__setattr__(self, "require", only_requirements(self.require))
+        _ = self._cutting, self._bounds, self.reasoning
+
+    @property
+    def _cutting(self) -> Cutting:
+        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
+
+    @cached_property
+    def reasoning(self) -> Reasoning:
+        """How the adversary is taken to think."""
+        return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return self._bounds[-1][0]
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together."""
+        return (f"similarity={plain(self._bounds[-1][1])}",)
+
+    @property
+    def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
+        """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
+        factors = (1.0, self.slack) if self.rest == "relax" else (1.0,)
+        return tuple(
+            (
+                (KAnonymity(self.k), self._closeness(factor), *self.require),
+                self.j if factor == 1 else round(self.j * factor, 9),
+            )
+            for factor in factors
+        )
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return groups of nearly all rows; chance plays no part."""
+        thoughts = self.reasoning.thoughts(self.reasoning.respondents(view), memory)
+        return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with what is believed of everyone in the view once this is published."""
+        return revise(self.reasoning, view, grouping, memory)

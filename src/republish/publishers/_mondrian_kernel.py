@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from republish.requirements.rules import satisfied
+from republish.selection import quickselect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,6 @@ HIERARCHY = 2
 
 _BLOCK = 256
 _SAMPLED = 1024
-_INSERTION = 12
 _ALL = 2**31
 _SMALLEST = 5e-324
 
@@ -229,7 +229,7 @@ def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
     for i in range(begin, end):
         rows.buffer[begin + equal] = rows.number[i]
         equal += rows.columns[axis, i] == threshold
-    last = _quickselect(rows.buffer[begin : begin + equal], half - less - 1)
+    last = quickselect(rows.buffer[begin : begin + equal], half - less - 1)
     return _Cut(axis, threshold, int(last), begin + half)
 
 
@@ -371,7 +371,7 @@ def _select(rows: _Rows, axis: int, begin: int, end: int, rank: int) -> tuple[fl
         less, kept = 0, values.size
         for i in range(kept):  # assigning the slice would double the time to compile
             buffer[i] = values[i]
-    found = _quickselect(buffer[:kept], rank - less)
+    found = quickselect(buffer[:kept], rank - less)
     below, upto = _count(buffer[:kept], np.nextafter(found, -np.inf), found)
     if found == -np.inf:
         below = 0
@@ -387,42 +387,5 @@ def _enclose(values: NDArray[np.float64], buffer: NDArray[np.float64], rank: int
         sample[i] = values[i * step]
     margin = int(2.0 * np.sqrt(sample.size))
     place = rank * sample.size // values.size
-    upper = _quickselect(sample, min(place + margin, sample.size - 1))
-    return _quickselect(sample, max(place - margin, 0)), upper
-
-
-@njit(cache=True, nogil=True)
-def _quickselect(values: NDArray[np.float64], rank: int) -> float:
-    """Return the value of the given rank, moving it to its place between lesser and greater ones."""
-    low, high = 0, values.size - 1
-    state = 12345
-    while high - low > _INSERTION:
-        # Pivots from scattered places: neither sorted nor patterned columns are slow.
-        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
-        one = values[low + state % (high - low + 1)]
-        two, three = values[(low + high) // 2], values[high]
-        pivot = max(min(one, two), min(max(one, two), three))
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            return float(values[rank])
-    for i in range(low + 1, high + 1):
-        value = values[i]
-        j = i - 1
-        while j >= low and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
-    return float(values[rank])
+    upper = quickselect(sample, min(place + margin, sample.size - 1))
+    return quickselect(sample, max(place - margin, 0)), upper

@@ -8,7 +8,7 @@ With `shape="region"` the groups are the blocks themselves and their cells the r
 other, with a level each. Blocks are not merged then: a group of several regions would show which rows lie in which.
 
 Within a series the regions of the last index can be kept and only mended where rows came, left or moved
-(`incremental`). What is kept are regions, not rows: nothing of a person is remembered for it. See `BangA`.
+(`incremental`). What is kept are regions without pseudonyms; with m = 1 a region can be one person's cell. See `BangA`.
 """
 
 from __future__ import annotations

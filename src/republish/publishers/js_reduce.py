@@ -20,25 +20,18 @@ the rest of the view is left out, up to all of it. Ours, the default, differs in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._in_order import FULL, Cutting, cut_in_order, last_values, revise
-from republish.requirements import KAnonymity, Requirement, TCloseness, only_requirements
-from republish.requirements.parameters import number_at_least, plain, positive_number
+from republish.publishers._in_order import FULL, InOrder
+from republish.requirements import Requirement, TCloseness
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory import Memory
-    from republish.microdata import Microdata
+    pass
 
 
 @dataclass(frozen=True)
-class JSReduce:
+class JSReduce(InOrder):
     """Groups of at least `k` rows, `t`-close, whose members' priors diverge by at most `j` bits.
 
     `rest` says what becomes of rows that fit in no group: `insert` puts them into groups that still hold with them,
@@ -75,12 +68,8 @@ class JSReduce:
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "t", TCloseness(self.t).t)
-        object.__setattr__(self, "j", positive_number("j", self.j))
-        object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
-        object.__setattr__(self, "require", only_requirements(self.require))
-        _ = self._cutting, self.reasoning
+        super().__post_init__()
 
     @classmethod
     def as_published(
@@ -106,39 +95,5 @@ class JSReduce:
             knowledge=Extracted() if knowledge is None else knowledge,
         )
 
-    @property
-    def _cutting(self) -> Cutting:
-        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
-
-    @cached_property
-    def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
-        return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return self._bounds[-1][0]
-
-    @property
-    def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
-        return (f"similarity={plain(self._bounds[-1][1])}",)
-
-    @property
-    def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
-        """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
-        asked = ((KAnonymity(self.k), TCloseness(self.t), *self.require), self.j)
-        if self.rest != "relax":
-            return (asked,)
-        eased = TCloseness(min(1.0, round(self.t * self.slack, 9)))
-        return (asked, ((KAnonymity(self.k), eased, *self.require), round(self.j * self.slack, 9)))
-
-    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
-        """Return groups of nearly all rows; chance plays no part."""
-        thoughts = self.reasoning.thoughts(self.reasoning.respondents(view), memory)
-        return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with what is believed of everyone in the view once this is published."""
-        return revise(self.reasoning, view, grouping, memory)
+    def _closeness(self, slack: float) -> Requirement:
+        return TCloseness(self.t if slack == 1 else min(1.0, round(self.t * slack, 9)))

@@ -117,10 +117,16 @@ def _shares(asked, query, table, begin, lists, count):  # type: ignore[no-untype
         for span in range(asked.first_span[first + term], asked.first_span[first + term + 1]):
             if asked.column[span] < axes:
                 left = _narrow(asked, span, table, begin, work, left, share[term])
+    return still_met(share[:terms], among, count)
+
+
+@njit(cache=True, nogil=True)
+def still_met(share, among, count):  # type: ignore[no-untyped-def]
+    """Move the groups that some term still meets to the front of `among`; return how many there are."""
     kept = 0
     for i in range(count):
         g = among[i]
-        for term in range(terms):
+        for term in range(len(share)):
             if share[term, g] >= 0.0:
                 among[kept] = g
                 kept += 1

@@ -14,7 +14,7 @@ from numba import njit
 
 from republish.cells import ALL_MISSING, NONE_MISSING
 from republish.metrics.boxes import is_discrete
-from republish.queries._kernel import Table, _add_up, _shares
+from republish.queries._kernel import Table, _add_up, _shares, still_met
 from republish.release import Release
 from republish.spatial.nested import _uncovered, parents
 from republish.types import BoolArray, FloatArray, IntArray
@@ -155,15 +155,7 @@ def _without_inner(asked, query, table, nest, lists, count):  # type: ignore[no-
             inner = child[begins[g] : begins[g + 1]]
             if 0.0 <= share[term, g] < 1.0 and len(inner):
                 share[term, g] = _share(asked, span_of, table, nest, g, inner)
-    kept = 0
-    for i in range(count):
-        g = among[i]
-        for term in range(terms):
-            if share[term, g] >= 0.0:
-                among[kept] = g
-                kept += 1
-                break
-    return kept
+    return still_met(share[:terms], among, count)
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from republish.requirements.rules import satisfied
+from republish.selection import quickselect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 ABSENT = -1.0
 _APART = -0.5  # between the missing values and all others
-_INSERTION = 12
 
 
 class _Rows(NamedTuple):
@@ -142,7 +142,7 @@ def _candidates(rows: _Rows, axis: int, begin: int, end: int, step: int, share: 
         thresholds[0] = _APART
         costs[0] = _extents(rows, axis, _APART, begin, end, step)
     wanted = share * size
-    middle = _quickselect(values[:size], min(max(int(np.ceil(wanted)) - 1, 0), size - 1))
+    middle = quickselect(values[:size], min(max(int(np.ceil(wanted)) - 1, 0), size - 1))
     few, many = 0, 0
     for i in range(size):
         few += values[i] < middle
@@ -215,39 +215,6 @@ def _holds(rules: Rules, codes: NDArray[np.int32], counts: NDArray[np.int64]) ->
     else:
         counts[:] = 0
     return bool(held)
-
-
-@njit(cache=True, nogil=True)
-def _quickselect(values: NDArray[np.float64], rank: int) -> float:
-    """Return the value of the given rank, moving it to its place between lesser and greater ones."""
-    low, high = 0, values.size - 1
-    while high - low > _INSERTION:
-        one, two, three = values[low], values[(low + high) // 2], values[high]
-        pivot = max(min(one, two), min(max(one, two), three))
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            return float(values[rank])
-    for i in range(low + 1, high + 1):
-        value = values[i]
-        j = i - 1
-        while j >= low and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
-    return float(values[rank])
 
 
 @njit(cache=True, nogil=True)
