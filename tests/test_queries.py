@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from datetime import date, timedelta
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import betaln
 
 from metrics.twins import Case, allowed, publish
 from republish.cells import SOME_MISSING
@@ -21,6 +23,7 @@ from republish.metrics import Workload, estimated_counts
 from republish.microdata import Axis, Microdata, read_view
 from republish.queries import parse_condition
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
+from republish.queries.missing import Sizes, likeliest, missing_shares, share_of_some
 from republish.queries.spans import MOST_TERMS, NOTHING, Span, common, joined, others, rest
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 
@@ -273,10 +276,10 @@ def test_sets_count_the_values_in_common() -> None:
 
 def test_a_cell_of_some_missing_values_has_one_and_the_rest_anywhere() -> None:
     case = publish(ages(0, None, 9, 9, None), [0, 0, 1, 1, 2])
-    assert answer(case, "age is null") == (2.0, 1, 3)
-    assert answer(case, "age is not null") == (3.0, 2, 4)
-    assert answer(case, "age <= 4") == (0.5, 0, 2)
-    assert answer(case, "not age <= 4") == (2.5, 2, 4)
+    assert answer(case, "age is null") == (2.0, 2, 2)
+    assert answer(case, "age is not null") == (3.0, 3, 3)
+    assert answer(case, "age <= 4") == (0.5, 0, 1)
+    assert answer(case, "not age <= 4") == (2.5, 2, 3)
 
 
 def test_counterfeits_leave_the_estimate_and_widen_the_bounds() -> None:
@@ -532,6 +535,13 @@ def decoded(axis: Axis, point: float) -> Any:
     return date(1970, 1, 1) + timedelta(int(point)) if axis.column.kind == "date" else point
 
 
+def absent_share(case: Case, name: str, group: int) -> float:
+    """The share of missing values that a group is taken to have; `missing_shares` has tests of its own."""
+    states = next(cells.missing for cells in case.release.cells if cells.axis.column.name == name)
+    people = case.release.sizes - case.release.counterfeits
+    return float(missing_shares(states[None], people)[0, group])
+
+
 def twin(case: Case, where: str, columns: tuple[str, ...]) -> tuple[float, int, int]:
     """Every value that the cells allow, row by row."""
     release, condition = case.release, parse_condition(where)
@@ -549,11 +559,11 @@ def twin(case: Case, where: str, columns: tuple[str, ...]) -> tuple[float, int, 
             values = [decoded(cells.axis, x) for x in allowed(cells, group, points)]
             known = len([v for v in values if v is not None])
             starred = cells.missing[group] == SOME_MISSING
-            weights = (
-                [1 / people if v is None else (1 - 1 / people) / known for v in values] if starred else None
-            )
+            absent = absent_share(case, name, group)
+            weights = [absent if v is None else (1 - absent) / known for v in values] if starred else None
             options.append(list(zip(values, weights or [1 / len(values)] * len(values), strict=True)))
         chance, perhaps, surely = 0.0, 0, 0
+        every = []
         for row in release.rest.filter(pl.Series(release.group == group + 1)).to_dicts():
             held = []
             for combination in itertools.product(*options):
@@ -561,11 +571,18 @@ def twin(case: Case, where: str, columns: tuple[str, ...]) -> tuple[float, int, 
                 guess = row | dict(zip(quasi, [v for v, _ in combination], strict=True))
                 held.append(truth(condition, guess) is True)
                 chance += weight * held[-1]
+                every.append((guess, held[-1]))
             perhaps += any(held)
             surely += all(held)
-        expected += chance * people / size
-        lower += max(0, surely - false)
-        upper += min(perhaps, people)
+        few, many = max(0, surely - false), min(perhaps, people)
+        for name in quasi:
+            if axes[name][0].missing[group] == SOME_MISSING and people > 1:
+                for absent in (True, False):
+                    side = [held for guess, held in every if (guess[name] is None) == absent]
+                    few, many = max(few, int(all(side))), min(many, people - (not any(side)))
+        expected += min(max(chance * people / size, few), many)
+        lower += few
+        upper += many
     return expected, lower, upper
 
 
@@ -581,6 +598,91 @@ def test_estimate_and_bounds_are_those_of_the_twin(drawn, asked) -> None:
     columns, where = asked
     expected, lower, upper = twin(case, where, columns)
     assert answer(case, where) == (pytest.approx(expected), lower, upper)
+
+
+SMALL = Schema(quasi_identifiers=[Number("age", domain=(0, 2)), Category("town")], insensitive=["ward"])
+PEOPLE = st.tuples(st.sampled_from([None, 0, 2]), st.sampled_from([None, "a", "b"]), st.sampled_from([1, 2]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(PEOPLE, min_size=1, max_size=3), min_size=1, max_size=3),
+    conditions(("age", "town", "ward")),
+)
+def test_whatever_people_the_cells_allow_the_count_lies_between_the_bounds(groups, where) -> None:
+    """Every way to fill the cells: `*` with a missing value and one that is there, an empty cell with none."""
+    rows = [row for group in groups for row in group]
+    types = {"age": pl.Int64, "town": pl.String, "ward": pl.Int64}
+    view = read_view(pl.DataFrame(rows, schema=types, orient="row"), SMALL)
+    case = publish(view, [at for at, group in enumerate(groups) for _ in group])
+    condition = parse_condition(where)
+    fewest, most, starred = 0, 0, 0
+    for number in range(case.release.group_count):
+        wards = case.release.rest.filter(pl.Series(case.release.group == number + 1))["ward"].to_list()
+        ways: list[set[tuple[Any, ...]]] = []
+        for cells, points in zip(case.release.cells, case.view.points, strict=True):
+            values = [decoded(cells.axis, x) for x in allowed(cells, number, points)]
+            mixed = cells.missing[number] == SOME_MISSING
+            starred = max(starred, sum(int(c.missing[number] == SOME_MISSING) for c in case.release.cells))
+            every = itertools.product(values, repeat=len(wards))
+            ways.append({w for w in every if not mixed or 0 < w.count(None) < len(w)})
+        counts = [
+            sum(truth(condition, {"age": a, "town": t, "ward": w}) is True for a, t, w in zip(*way, wards))  # noqa: B905
+            for way in itertools.product(*ways)
+        ]
+        fewest, most = fewest + min(counts), most + max(counts)
+    _, lower, upper = answer(case, where)
+    assert lower <= fewest
+    assert most <= upper
+    if starred == 0:
+        assert (lower, upper) == (fewest, most)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.7])
+def test_missing_values_are_expected_about_as_often_as_they_are(share: float, alike: bool) -> None:
+    """Whether or not the people of a group are alike in lacking a value."""
+    rng = np.random.default_rng(1)
+    chance = np.repeat(rng.beta(share / 2, (1 - share) / 2, 500), 6) if alike else np.full(3000, share)
+    values = [None if lost else float(i) for i, lost in enumerate(rng.random(3000) < chance)]
+    case = publish(ages(*values), [at // 6 for at in range(3000)])
+    found = case.release.count("age is null")
+    assert found.expected == pytest.approx(values.count(None), rel=0.15)
+    assert found.lower <= values.count(None) <= found.upper
+
+
+def test_where_all_groups_lack_some_values_half_are_expected() -> None:
+    case = publish(ages(1, 2, None, None, 3, None, 4, 5), [0, 0, 0, 0, 1, 1, 1, 1])
+    assert answer(case, "age is null") == (pytest.approx(4.0, rel=1e-3), 2, 6)
+    assert missing_shares(np.array([[SOME_MISSING]]), np.array([1000]))[0, 0] == pytest.approx(0.5, rel=1e-3)
+
+
+@given(st.floats(0.01, 100), st.floats(0.01, 100), st.integers(2, 12))
+def test_the_share_of_some_is_that_of_all_numbers_in_between(a: float, b: float, n: int) -> None:
+    weights = [math.comb(n, j) * math.exp(betaln(a + j, b + n - j)) for j in range(1, n)]
+    mean = sum(j * weight for j, weight in enumerate(weights, start=1)) / sum(weights)
+    assert share_of_some(a, b, np.array([float(n)]))[0] == pytest.approx(mean / n, rel=1e-5)
+
+
+COUNTED = st.lists(st.integers(2, 9), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(COUNTED, COUNTED, COUNTED, st.floats(-5, 5), st.floats(-5, 5))
+def test_no_other_distribution_makes_the_groups_likelier(none, some, every, one, other) -> None:
+    def likelihood(a: float, b: float) -> float:
+        total = -1e-3 * (math.log(a) ** 2 + math.log(b) ** 2)
+        total += sum(betaln(a, b + n) - betaln(a, b) for n in none)
+        total += sum(betaln(a + n, b) - betaln(a, b) for n in every)
+        ways = [
+            [math.comb(n, j) * math.exp(betaln(a + j, b + n - j) - betaln(a, b)) for j in range(1, n)]
+            for n in some
+        ]
+        return total + sum(math.log(sum(way)) for way in ways)
+
+    sizes = (Sizes.of(np.array(n)) for n in (none, some, every))
+    best = likelihood(*likeliest(*sizes))
+    assert best >= likelihood(math.exp(one), math.exp(other)) - 1e-4
 
 
 @settings(max_examples=40)

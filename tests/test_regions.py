@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,14 +29,14 @@ from republish.microdata import Microdata, read_view
 from republish.publishers import make_publisher
 from republish.publishers.banga import BangA
 from republish.queries import parse_condition
-from republish.queries._nested import nest_of, smallest_around
+from republish.queries._nest import nest_of, smallest_around
 from republish.queries.counts import _table
 from republish.release import Release, build_release, read_release
 from republish.scales import Scales
 from republish.schema import Category, Number, Ordered, Schema
 from republish.spatial.nested import parents
 from republish.verify import verify_against_view, verify_release, verify_table
-from test_queries import DAY, TYPES, conditions, decoded, named, truth, view_of
+from test_queries import DAY, TYPES, absent_share, conditions, decoded, named, truth, view_of
 
 maybe = lambda strategy: st.none() | strategy  # noqa: E731
 ROWS = st.tuples(
@@ -62,7 +63,7 @@ def in_regions(view: Microdata, k: int) -> Case:
     return Case(view, release, membership, 0)
 
 
-def crowd(rows: int = 400, seed: int = 0) -> Microdata:
+def crowd(rows: int = 400, seed: int = 0, gaps: float = 0.0) -> Microdata:
     rng = np.random.default_rng(seed)
     draw = lambda values: rng.choice(list(values), rows).tolist()  # noqa: E731
     some = list(
@@ -78,7 +79,8 @@ def crowd(rows: int = 400, seed: int = 0) -> Microdata:
             strict=True,
         )
     )
-    return view_of([(None if i % 17 == 0 else row[0], *row[1:]) for i, row in enumerate(some)])
+    some = [(None if i % 17 == 0 else row[0], *row[1:]) for i, row in enumerate(some)]
+    return view_of([tuple(None if rng.random() < gaps else cell for cell in row) for row in some])
 
 
 def inside(release: Release, view: Microdata) -> np.ndarray:
@@ -228,12 +230,15 @@ def test_an_empty_view_has_levels_too() -> None:
 # Queries
 
 
-def test_the_smallest_region_around_each_is_found_as_by_comparing_all() -> None:
-    view = crowd(2000)
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_the_smallest_region_around_each_is_found_as_by_comparing_all(gaps: float) -> None:
+    view = crowd(2000, gaps=gaps)
     release = in_regions(view, 3).release
     nest = nest_of(release, _table(release, []))
-    parent = parents(release.level, nest.boxes)
-    assert np.array_equal(smallest_around(release.level, nest.boxes), parent)
+    level = release.level[nest.owner]
+    assert (len(level) > release.group_count) == (gaps > 0)
+    parent = parents(level, nest.boxes)
+    assert np.array_equal(smallest_around(level, nest.boxes), parent)
     assert np.unique(parent).size > 50
     assert np.array_equal(nest.child[: nest.first[0]], np.flatnonzero(parent < 0))
 
@@ -247,8 +252,11 @@ def test_the_truth_never_leaves_the_bounds(rows, k, where) -> None:
     assert found.lower <= found.expected <= found.upper
 
 
-def twin(case: Case, where: str) -> tuple[float, int, int]:
-    """Every combination of values that a group's cells allow and those of no group of a higher level do."""
+def twin(case: Case, where: str) -> tuple[float, tuple[int, int], tuple[int, int]]:
+    """Every combination of values that a group's cells allow and those of no group of a higher level do.
+
+    Of the bounds both, without and with what `*` says: that some values are missing and some are there.
+    """
     release, condition = case.release, parse_condition(where)
     names = [cells.axis.column.name for cells in release.cells]
     places = [
@@ -259,27 +267,42 @@ def twin(case: Case, where: str) -> tuple[float, int, int]:
         for g in range(release.group_count)
     ]
     assert release.level is not None
-    expected, lower, upper = 0.0, 0, 0
+    expected, lower, upper = 0.0, np.zeros(2, int), np.zeros(2, int)
     for group, size in enumerate(release.sizes.tolist()):
         higher = [
             set(itertools.product(*places[h])) for h in np.flatnonzero(release.level > release.level[group])
         ]
         own = [p for p in itertools.product(*places[group]) if not any(p in taken for taken in higher)]
-
-        def weight(place: tuple[Any, ...], group: int = group, size: int = size) -> float:
-            total = 1.0
-            for value, values, cells in zip(place, places[group], release.cells, strict=True):
-                if cells.missing[group] == SOME_MISSING and value is None:
-                    total *= (len(values) - 1) / (size - 1)
-            return total
-
-        weights = np.array([weight(place) for place in own])
+        mixed = [a for a, cells in enumerate(release.cells) if cells.missing[group] == SOME_MISSING]
+        sheets: dict[tuple[bool, ...], list[tuple[Any, ...]]] = {}
+        for place in own:
+            sheets.setdefault(tuple(place[a] is None for a in mixed), []).append(place)
+        shares = [absent_share(case, names[a], group) for a in mixed]
+        prior = {
+            sheet: math.prod(
+                share if absent else 1 - share for share, absent in zip(shares, sheet, strict=True)
+            )
+            for sheet in sheets
+        }
+        chance, surely, perhaps = 0.0, 0, 0
+        every = []
         for row in release.rest.filter(pl.Series(release.group == group + 1)).to_dicts():
-            held = np.array([truth(condition, row | dict(zip(names, p, strict=True))) is True for p in own])
-            expected += float(np.average(held, weights=weights))
-            lower += bool(held.all())
-            upper += bool(held.any())
-    return expected, lower, upper
+            held = {p: truth(condition, row | dict(zip(names, p, strict=True))) is True for p in own}
+            for sheet, there in sheets.items():
+                mean = sum(held[p] for p in there) / len(there)
+                chance += prior[sheet] / sum(prior.values()) * mean
+            surely += all(held.values())
+            perhaps += any(held.values())
+            every += held.items()
+        few, many = surely, perhaps
+        for a in mixed:
+            for absent in (True, False):
+                side = [held for place, held in every if (place[a] is None) == absent]
+                few, many = max(few, int(all(side))), min(many, size - (not any(side)))
+        expected += chance
+        lower += [surely, few]
+        upper += [perhaps, many]
+    return expected, tuple(lower), tuple(upper)
 
 
 @settings(max_examples=120, deadline=None)
@@ -289,7 +312,40 @@ def test_estimate_and_bounds_are_those_of_the_twin(rows, k, where) -> None:
     case = in_regions(read_view(pl.DataFrame(kept, schema=PLAIN_TYPES, orient="row"), PLAIN), k)
     expected, lower, upper = twin(case, where)
     found = case.release.count(where)
-    assert (found.expected, found.lower, found.upper) == (pytest.approx(expected), lower, upper)
+    assert lower[0] <= found.lower <= lower[1]
+    assert upper[1] <= found.upper <= upper[0]
+    if not any((cells.missing == SOME_MISSING).any() for cells in case.release.cells):
+        assert found.expected == pytest.approx(expected)
+    else:  # cut to the bounds of every group
+        cut = (found.lower, found.upper) != (lower[0], upper[0])
+        assert cut or found.expected == pytest.approx(expected)
+
+
+def region_of(ages: list[int | None], towns: list[str], k: int = 2) -> Release:
+    frame = pl.DataFrame({"age": ages, "town": towns}, schema={"age": pl.Int64, "town": pl.String})
+    return in_regions(
+        read_view(frame, Schema(quasi_identifiers=[Number("age"), Category("town")])), k
+    ).release
+
+
+def test_a_column_in_which_all_values_are_missing_is_empty() -> None:
+    release = region_of([None] * 6, list("aabbcc"))
+    assert release.table()["age"].null_count() == 6
+    assert release.frame()["age_missing"].to_list() == [True] * 6
+    found = release.count("age is null")
+    assert (found.expected, found.lower, found.upper) == (6, 6, 6)
+    found = release.count("age is not null")
+    assert (found.expected, found.lower, found.upper) == (0, 0, 0)
+
+
+@settings(max_examples=60)
+@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(1, 3))
+def test_cells_say_of_people_whether_values_are_missing(rows, k) -> None:
+    case = in_regions(view_of(rows), k)
+    for cells, points in zip(case.release.cells, case.view.points, strict=True):
+        absent = np.bincount(case.membership[np.isneginf(points)] - 1, minlength=len(cells.missing))
+        states = np.where(absent == 0, 0, np.where(absent == case.release.sizes, ALL_MISSING, SOME_MISSING))
+        assert np.array_equal(cells.missing, states)
 
 
 def test_what_lies_in_an_inner_region_is_not_counted_around_it() -> None:

@@ -20,7 +20,11 @@ def create_folder(root: Path, policy: Policy) -> Ledger:
 
     Raises:
         LedgerError: the folder holds something, or cannot be written; then no series was made.
+        PolicyError: the parameters of the publisher do not fit the columns of the schema.
     """
+    require_fit = getattr(policy.publisher, "require_fit", None)
+    if require_fit is not None:  # what a publisher knows of columns by name
+        require_fit(policy.schema)
     if root.exists() and not _is_free(root):
         raise LedgerError(f"{root} must be a new or empty folder; choose another name")
     try:

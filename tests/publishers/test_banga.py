@@ -80,11 +80,17 @@ def test_without_k_the_publisher_s_own_is_released() -> None:
     assert np.array_equal(clustered.release().group, published.group)
 
 
-def test_k_below_the_blocks_is_refused() -> None:
-    clustered = BangA(10, m=4).index(view())
-    assert np.bincount(clustered.release(4).group).min() >= 4
-    with pytest.raises(PolicyError, match="smaller m"):
-        clustered.release(3)
+@pytest.mark.parametrize("publisher", [BangA(5), BangA(10, m=4)])
+def test_k_below_that_of_the_publisher_is_refused(publisher: BangA) -> None:
+    clustered = publisher.index(view())
+    assert np.bincount(clustered.release(publisher.k).group).min() >= publisher.k
+    for k in (1, publisher.m, publisher.k - 1):
+        with pytest.raises(
+            PolicyError, match=f"at least {publisher.k}, which this publisher promises; found {k}"
+        ):
+            clustered.release(k)
+    with pytest.raises(PolicyError, match="found 3"):
+        publisher.index(view(), (20, 3))
 
 
 @pytest.mark.parametrize("k", [5, 20])
@@ -113,6 +119,8 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
         {"merge": "magic"},
         {"m": True},
         {"bits": -1},
+        {"bits": 0},
+        {"bits": "0"},
         {"scales": 3},
         {"incremental": 1},
     ],
@@ -148,6 +156,12 @@ def test_tables_and_texts_of_scales_are_the_same() -> None:
 def test_scales_of_columns_that_are_not_there_are_refused() -> None:
     with pytest.raises(PolicyError, match="none"):
         BangA(5, scales="nobody=1").publish(view(), None, np.random.default_rng(0))
+
+
+def test_every_column_but_not_all_may_be_without_bits() -> None:
+    BangA(5, bits={"a": 0, "b": 0}).require_fit(SCHEMA)
+    with pytest.raises(PolicyError, match="at least one quasi-identifier"):
+        BangA(5, bits={"a": 0, "b": 0, "c": 0}).require_fit(SCHEMA)
 
 
 def test_an_index_is_kept_and_grown_on_demand_only() -> None:

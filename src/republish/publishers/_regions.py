@@ -23,11 +23,18 @@ def regions_of(index: BangIndex, view: Microdata) -> Regions:
 
     Decimals, and whole numbers of very wide domains, end at values that occur in the view. Either way a row lies
     between the ends if and only if it lies in the region, so that regions side by side never overlap.
+
+    The place of missing values belongs to the region where some row of the block is there, and is all of it where every
+    row is: what a cell says of missing values, it says of people.
     """
     first, last = _cells(index)
     low, high = np.empty(first.shape), np.empty(first.shape)
+    rows = np.bincount(index.block, minlength=index.blocks)
     for q, (scale, axis) in enumerate(zip(index.cube.scales, view.axes, strict=True)):
         low[:, q], high[:, q] = _values(scale, _domain(axis, view.points[q]), first[:, q], last[:, q])
+        absent = np.bincount(index.block[np.isneginf(view.points[q])], minlength=index.blocks)
+        low[absent > 0, q] = -np.inf
+        high[(absent == rows) & (rows > 0), q] = -np.inf
     return Regions(low, high, index.level.astype(np.int32))
 
 
@@ -59,11 +66,10 @@ def _domain(axis: Axis, points: FloatArray) -> FloatArray:
 def _values(
     scale: Scale, domain: FloatArray, first: IntArray, last: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The lowest and the highest value in the ranges from first to last, -inf standing for the missing value."""
+    """The lowest and the highest value in the ranges from first to last, -inf where there is none."""
     ranges = scale.cells(domain).astype(np.int64)
     begin, end = np.searchsorted(ranges, first), np.searchsorted(ranges, last, side="right") - 1
-    missing = (first == 0) & scale.gaps
     known = np.append(domain, -np.inf)  # the last place is read where a region holds no value
     high = known[np.where(end >= begin, end, len(domain))]
-    low = known[np.where((end >= begin) & ~missing, begin, len(domain))]
+    low = known[np.where(end >= begin, begin, len(domain))]
     return low, high

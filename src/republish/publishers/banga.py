@@ -2,13 +2,15 @@
 
 The quasi-identifiers span a cube. Rows fall into the blocks of a BANG file over it, blocks merge into a
 dendrogram, and a cut of that gives the groups: at least k rows each that satisfy the requirements. One index serves
-every k from its own M on. Groups are published as the bounding boxes of their rows, which any tool can read.
+every k from that of the publisher on. Groups are published as the bounding boxes of their rows, which any tool can
+read.
 
 With `shape="region"` the groups are the blocks themselves and their cells the regions around them, one inside the
 other, with a level each. Blocks are not merged then: a group of several regions would show which rows lie in which.
 
 Within a series the regions of the last index can be kept and only mended where rows came, left or moved
-(`incremental`). What is kept are regions without pseudonyms; with m = 1 a region can be one person's cell. See `BangA`.
+(`incremental`). What is kept are regions without pseudonyms; with m = 1 a region can be one person's cell. When people
+are forgotten all of it goes, and the next release builds its index anew. See `BangA`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from republish.memory import Memory
 from republish.publishers._regions import regions_of
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements, satisfied
 from republish.spatial.bang import BangIndex, Sensitive, bulk_load
+from republish.spatial.breaks import require_scales
 from republish.spatial.cube import cube_of
 from republish.spatial.dendrogram import MERGES, Dendrogram, dendrogram_of
 from republish.spatial.given import ENOUGH, NONE, bits_of, bits_text, scales_of, scales_text
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from republish.microdata import Microdata
+    from republish.schema import Schema
 
 SHAPES = ("box", "region")
 
@@ -58,13 +62,11 @@ class Clustered:
         """Return the groups for k, without a look at the rows; that of the publisher where none is given.
 
         Groups of a larger k are unions of those of a smaller one.
+
+        Raises:
+            PolicyError: k is below that of the publisher, which promises groups of as many rows.
         """
-        k = self.publisher.k if k is None else KAnonymity(k).k
-        if k < self.index.m:
-            raise PolicyError(
-                f"k must be at least {self.index.m}, the fewest rows of a block; found {k}. "
-                "Give the publisher a smaller m"
-            )
+        k = self.publisher.k if k is None else self.publisher.at_least(k)
         rules = compile_rules(self.publisher.require, self.view.whole)
         return Grouping(group=self.dendrogram.cut(k, rules)[self.index.block])
 
@@ -78,7 +80,8 @@ class BangA:
 
     `bits` is the resolution: the most that any quasi-identifier has (`8`), or that of some (`{"age": 5}`, as a text
     `age=5,zip=8`). `scales` are break points between which nothing is told apart, as background knowledge has them:
-    `{"age": [18, 65]}`, as a text `age=18:65`; dates and the values of ordered columns and categories too.
+    `{"age": [18, 65]}`, as a text `age=18:65`; dates, and the values of ordered columns and categories that the schema
+    lists, too.
 
     `incremental` grows the index of a release out of the regions of the last one. It is not the default: it takes from
     0.8 to 2.3 times as long as one sort of all keys (300,000 rows by 7, from a hundredth to half of them changed a
@@ -105,6 +108,7 @@ class BangA:
     )
     summary: ClassVar[str] = "Halves space into nested regions and merges the blocks inside into groups."
     protects_series: ClassVar[bool] = False
+    keeps_places: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
@@ -140,12 +144,13 @@ class BangA:
 
         Args:
             view: at least one row.
-            sizes: the k that will be asked for; without them k and its multiples by 2, 4, 10, 20, 40, 100 ...
+            sizes: the k that will be asked for, none below its own; without them k and its multiples by 2, 4, 10, 20,
+                40, 100 ...
             memory: that of the series, to go on from where `incremental` is set.
 
         Raises:
             CannotPublish: the whole view taken as one group does not satisfy the requirements.
-            PolicyError: the publisher makes regions, which are for one k.
+            PolicyError: the publisher makes regions, which are for one k; or a size is below its own k.
         """
         if self.shape == "region":
             raise PolicyError(
@@ -153,11 +158,24 @@ class BangA:
                 "any k"
             )
         self._check_whole(view)
-        wanted = tuple(KAnonymity(size).k for size in sizes) or self._multiples(view.rows)
+        wanted = tuple(self.at_least(size) for size in sizes) or self._multiples(view.rows)
         sensitive = self._sensitive(view)
         index = self._blocks(view, memory)
         tree = dendrogram_of(index, view.points, view.axes, sensitive, self.merge, wanted)
         return Clustered(self, view, index, tree)
+
+    def at_least(self, k: int) -> int:
+        """Return k, or refuse one below that of the publisher: no group of it may be smaller than it promises."""
+        if KAnonymity(k).k < self.k:
+            raise PolicyError(
+                f"k must be at least {self.k}, which this publisher promises; found {k}. "
+                "Make a publisher with a smaller k"
+            )
+        return k
+
+    def require_fit(self, schema: Schema) -> None:
+        """Refuse bits and scales that the columns of a schema cannot have, before there is a view of it."""
+        require_scales(schema, bits_of(self.bits), scales_of(self.scales))
 
     def _sensitive(self, view: Microdata) -> Sensitive:
         return Sensitive(compile_rules((KAnonymity(self._fewest), *self.require), view.whole), view.codes)

@@ -10,6 +10,7 @@ from numba import njit
 from republish.cells import ALL_MISSING, NONE_MISSING
 from republish.metrics.boxes import Boxes
 from republish.metrics.tuples import _members_between
+from republish.queries._sides import count_sides
 from republish.types import BoolArray, FloatArray, IntArray
 
 _BLOCK = 1 << 16  # shares held at a time
@@ -36,7 +37,8 @@ class Table(NamedTuple):
 
     The rows of a group that agree in all columns asked about are one unit: `unit_rows` of them, with the
     places `units[unit, column]`, -1 where missing. The units of group g are `first_unit[g]` to
-    `first_unit[g + 1]`.
+    `first_unit[g + 1]`. Of a cell `*` the share `absent` of the people is taken to lack the value; `mixed` groups have
+    such cells.
     """
 
     boxes: Boxes
@@ -49,6 +51,8 @@ class Table(NamedTuple):
     first_unit: IntArray
     unit_rows: IntArray
     units: IntArray
+    absent: FloatArray
+    mixed: BoolArray
 
 
 @njit(cache=True, nogil=True)
@@ -145,7 +149,7 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
     lows = asked.low[asked.first_interval[span] : asked.first_interval[span + 1]]
     highs = asked.high[asked.first_interval[span] : asked.first_interval[span + 1]]
     bottoms, tops = table.low[axis, begin:], table.high[axis, begin:]
-    states, everybody = table.missing[axis, begin:], table.people[begin:]
+    states, chances = table.missing[axis, begin:], table.absent[axis, begin:]
     members, discrete = table.boxes.members, table.discrete[axis]
     s = table.boxes.set_of_axis[axis]
     offsets = table.boxes.offsets[max(s, 0), begin:] if s >= 0 else np.zeros(0, np.int64)
@@ -184,8 +188,8 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
         elif discrete:
             held /= top - bottom + 1.0
         if state != NONE_MISSING:
-            # `*` says that at least one value is missing: one is taken, the others spread over the domain.
-            absent = 1.0 / everybody[g]
+            # `*` says that some values are missing; the others are spread over the domain.
+            absent = chances[g]
             held = (absent if absent_too else 0.0) + (1.0 - absent) * held
         share[g] *= min(held, 1.0)
         work[kept] = g
@@ -201,7 +205,7 @@ def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[
     if by_rows:
         _chances(asked, query, table, begin, among, share, likely)
         _chances(against, query, table, begin, among[doubtful[among]], contrary, unlikely)
-    everybody, sizes = table.people, table.rows
+    everybody, sizes, mixed = table.people, table.rows, table.mixed
     first_unit, unit_rows = table.first_unit, table.unit_rows
     terms = asked.first_term[query + 1] - asked.first_term[query]
     expected, fewest, most = 0.0, 0, 0
@@ -219,10 +223,15 @@ def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[
                     perhaps += unit_rows[unit]
                     if not doubtful[g] or unlikely[unit] < 0.0:
                         surely += unit_rows[unit]
-        expected += total * people / rows
         # Which rows are counterfeits nobody can tell: they may be all those that match, or none.
-        most += min(perhaps, people)
-        fewest += max(surely - (rows - people), 0)
+        many, few = min(perhaps, people), max(surely - (rows - people), 0)
+        if mixed[begin + g]:
+            known_here = (share, contrary, doubtful[g])
+            some, others = count_sides(asked, against, query, table, begin, g, known_here)
+            many, few = min(many, people - others), max(few, some)
+        expected += min(max(total * people / rows, few), many)
+        most += many
+        fewest += few
     return expected, fewest, most
 
 

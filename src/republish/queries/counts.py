@@ -4,7 +4,7 @@ The estimate spreads the people of a group evenly over its cells, each quasi-ide
 `republish.metrics` does for its workloads. The bounds need no such guess. At least those groups count that
 lie wholly inside the condition, at most all that meet it; columns that are published as they are count row by
 row. Of a group's counterfeits nobody knows which rows they are: the estimate leaves out their share, the
-bounds allow for every choice.
+bounds allow for every choice. A cell `*` says that some of its people lack the value and some have it, and counts so.
 
 Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
@@ -17,13 +17,16 @@ from itertools import accumulate
 
 import numpy as np
 
+from republish.cells import SOME_MISSING
 from republish.errors import PolicyError
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
 from republish.metrics.queries import Workload, _require_axes
 from republish.queries._kernel import Asked, Table, count_all
-from republish.queries._nested import count_nested, nest_of
+from republish.queries._nest import nest_of
+from republish.queries._nested import count_nested
 from republish.queries.columns import Columns
 from republish.queries.language import parse_condition
+from republish.queries.missing import missing_shares
 from republish.queries.spans import EVERYTHING, Term, none_of
 from republish.release import Release
 from republish.types import FloatArray, IntArray
@@ -130,17 +133,21 @@ def _table(release: Release, places: Sequence[IntArray]) -> Table:
     starts[1:] = (values[1:] != values[:-1]).any(axis=1)
     first = np.flatnonzero(starts)
     boxes = cell_boxes(release, star_is_domain=True)
+    missing = np.vstack([cells.missing for cells in release.cells]).astype(np.int8)
+    people = real_rows(release).astype(np.int64)
     return Table(
         boxes,
         np.ascontiguousarray(boxes.low.T),
         np.ascontiguousarray(boxes.high.T),
-        np.vstack([cells.missing for cells in release.cells]).astype(np.int8),
+        missing,
         np.array([is_discrete(cells.axis) for cells in release.cells]),
         release.sizes.astype(np.int64),
-        real_rows(release).astype(np.int64),
+        people,
         np.searchsorted(values[first, 0], np.arange(release.group_count + 1)).astype(np.int64),
         np.diff(first, append=len(order)).astype(np.int64),
         np.ascontiguousarray(values[first, 1:]),
+        missing_shares(missing, people),
+        (missing == SOME_MISSING).any(axis=0) & (people > 1),
     )
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from republish.errors import PolicyError, ViewError
+from republish.spatial.breaks import positions, require_names
 from republish.spatial.keys import cyclic_turns
 from republish.types import FloatArray, IntArray
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from republish.microdata import Axis, Microdata
 
 MOST_BITS = 16
-_FIRST_DAY = date(1970, 1, 1)
 _LIMIT = 31
 
 
@@ -117,24 +116,18 @@ def cube_of(
             it there are as many bits as tell whole numbers and categories apart, else 16; for numbers and dates
             never more than 16.
         scales: ascending break points of some quasi-identifiers by name: numbers, dates as texts, values of an
-            ordered column or of a category; or coordinates of the view.
+            ordered column or of a category.
     """
     most = bits if isinstance(bits, int) else _LIMIT
-    check_bits(most)
+    check_bits(most, 1)
     bits, scales = {} if isinstance(bits, int) else dict(bits or {}), dict(scales or {})
     names = [axis.column.name for axis in view.axes]
-    unknown = sorted((set(bits) | set(scales)) - set(names))
-    if unknown:
-        raise PolicyError(
-            f"bits and scales must name quasi-identifiers; {', '.join(unknown)} are none. There are {', '.join(names)}"
-        )
+    require_names(names, bits, scales)
     made = []
     for name, axis, points in zip(names, view.axes, view.points, strict=True):
         gaps = bool(points.size) and bool(np.isneginf(points).any())
-        if name in scales and name in bits:
-            raise PolicyError(f"column {name}: break points set the resolution; leave out its bits")
         if name in scales:
-            made.append(broken([_coordinate(axis, point) for point in scales[name]], gaps=gaps))
+            made.append(broken(positions(axis.column, axis.labels, scales[name]), gaps=gaps))
             continue
         scale = _scale(axis, gaps, bits.get(name))
         # Where less is asked for than would do, the ranges are of equal width.
@@ -164,25 +157,6 @@ def broken(breaks: Sequence[float] | FloatArray, *, gaps: bool = False) -> Scale
     return Scale(bits + gaps, at[0] if at.size else 0.0, 1.0, at, place.astype(np.int64), gaps)
 
 
-def _coordinate(axis: Axis, point: float | str) -> float:
-    """Return where a break point lies, which a text names by its value."""
-    if not isinstance(point, str):
-        return float(point)
-    if point in axis.labels:
-        return float(axis.labels.index(point))
-    try:
-        if axis.column.kind == "date":
-            return float((date.fromisoformat(point) - _FIRST_DAY).days)
-        return float(point)
-    except ValueError:
-        what = {"date": "dates such as 2026-03-02", "number": "numbers"}.get(
-            axis.column.kind, "values of the column; list them in the schema"
-        )
-        raise PolicyError(
-            f"column {axis.column.name}: the break points of its scale must be {what}"
-        ) from None
-
-
 def _scale(axis: Axis, gaps: bool, bits: int | None) -> Scale:
     if bits is not None:
         check_bits(bits)
@@ -199,11 +173,11 @@ def _scale(axis: Axis, gaps: bool, bits: int | None) -> Scale:
     return linear(axis.low, axis.high, (MOST_BITS if bits is None else bits) + gaps, gaps=gaps)
 
 
-def check_bits(bits: int) -> None:
-    """Refuse a resolution that a cell number cannot hold."""
-    if not 0 <= bits <= _LIMIT:
+def check_bits(bits: int, least: int = 0) -> None:
+    """Refuse a resolution that a cell number cannot hold, or one below the least."""
+    if not least <= bits <= _LIMIT:
         raise PolicyError(
-            f"the resolution of a quasi-identifier must lie between 0 and {_LIMIT} bits; found {bits}"
+            f"the resolution of a quasi-identifier must lie between {least} and {_LIMIT} bits; found {bits}"
         )
 
 

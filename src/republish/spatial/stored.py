@@ -5,7 +5,7 @@ category has other values, values are missing where none were, or numbers have l
 go on from and the index is built anew.
 
 Where blocks may hold a single row a region may be the cell of a single person, without name or pseudonym: the table
-is private.
+is private, and erased when anybody is forgotten.
 """
 
 from __future__ import annotations
