@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from republish import Category, Date, Hierarchy, LDiversity, Number, Ordered, Schema, Series
+from republish import Category, Date, Hierarchy, LDiversity, Number, Ordered, PolicyError, Schema, Series
 from republish.cli import app
 from republish.memory import CORE
 from republish.publishers import BangA
@@ -129,10 +129,29 @@ def test_whoever_is_forgotten_is_in_no_region_of_the_next_release(
 ) -> None:
     town = Town()
     incremental.publish(town.people)
+    incremental.publish(town.later())
     forget(incremental, town.people.head(20).select("id"))
     assert incremental.publish(town.people.tail(-20)).verification.holds
-    assert built == ["anew", "updated"]
+    incremental.publish(town.people.tail(-20))
+    assert built == ["anew", "updated", "anew", "updated"]
     assert incremental.verify().holds
+
+
+def test_no_region_outlives_a_person_who_is_forgotten(incremental: Series) -> None:
+    town = Town()
+    incremental.publish(town.people)
+    kept = incremental.root / "private/counts"
+    assert len(list(kept.iterdir())) == 1
+    forget(incremental, town.people.head(1).select("id"))
+    assert list(kept.iterdir()) == []
+    assert incremental.memory().counts is None
+    assert incremental.verify().holds
+    forget(incremental, town.people[1:2].select("id"))  # there is none left to drop
+    reopened = Series.open(incremental.root)
+    assert reopened.publish(town.people.tail(-2)).verification.holds
+    assert len(list(kept.iterdir())) == 1
+    assert reopened.verify().holds
+    reopened.ledger.close()
 
 
 def test_a_view_of_nobody_has_regions_too(incremental: Series, built: list[str]) -> None:
@@ -207,6 +226,47 @@ def test_scales_are_part_of_the_policy(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     assert about["publisher"]["parameters"]["bits"] == "income=6"
     again.ledger.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "town=3",
+        "town=999",
+        "degree=-4",
+        "degree=2.5",
+        "seen=2025-02-30",
+        "seen=5",
+        "income=rich",
+        "age=65:18",
+        "dx=flu",
+    ],
+)
+def test_scales_that_the_schema_cannot_have_are_refused_before_there_is_a_series(
+    tmp_path: Path, wrong: str
+) -> None:
+    with pytest.raises(PolicyError, match=r"column|quasi-identifiers"):
+        series_of(tmp_path / "s", BangA(5, scales=wrong))
+    assert not (tmp_path / "s").exists()
+
+
+def test_init_refuses_wrong_scales(tmp_path: Path, hospital_folder: Path) -> None:
+    schema = hospital_folder / "schema.toml"
+    for wrong in ("scales=gender=1", "scales=age=young", "bits=0", "bits=diagnosis=3"):
+        command = [
+            "init",
+            tmp_path / "s",
+            "--schema",
+            schema,
+            "--publisher",
+            "banga",
+            "-p",
+            wrong,
+            "--one-table",
+        ]
+        done = CliRunner().invoke(app, [str(word) for word in command])
+        assert done.exit_code != 0, wrong
+        assert not (tmp_path / "s").exists()
 
 
 def test_a_table_of_scales_in_the_policy_says_the_same_as_a_text(tmp_path: Path) -> None:

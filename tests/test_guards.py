@@ -54,8 +54,8 @@ def test_a_date_in_the_future_is_refused(series: Series, views: list[Path]) -> N
 
 def test_settings_that_do_nothing_are_refused(series: Series) -> None:
     with (series.root / "series.toml").open("a") as file:
-        file.write("\n[gate]\nmax_gain = 0.01\n")
-    with pytest.raises(PolicyError, match="no setting gate"):
+        file.write("\n[guard]\nmax_gain = 0.01\n")
+    with pytest.raises(PolicyError, match="no setting guard"):
         Series.open(series.root)
 
 

@@ -154,10 +154,14 @@ def test_overlaps_are_those_that_sets_show(people: list[tuple[set[int] | None, s
         np.arange(1, len(people) + 1),
         np.zeros(len(people), dtype=np.int32),
         Signatures(
-            pl.Series([",".join(map(str, sorted(codes))) for _, codes in people], dtype=pl.String), 13
+            pl.Series([",".join(map(str, sorted(codes))) for _, codes in people], dtype=pl.String),
+            13,
+            pl.DataFrame(),
         ),
     )
-    before = Before(pl.DataFrame({"signature": pl.Series(spelled, dtype=pl.String)}), list, nothing_believed)
+    before = Before(
+        pl.DataFrame({"signature": pl.Series(spelled, dtype=pl.String)}), list, nothing_believed, list
+    )
     expected = sum(bool(last and last != codes and last & codes) for last, codes in people)
     check = equal_or_disjoint("disjoint-updates", now, before)
     assert (check.holds, check.groups, check.rows) == (expected == 0, expected, expected)
@@ -352,7 +356,11 @@ def test_correlations_are_counted_as_the_definition_says_and_as_the_kernel_does(
     sizes = np.array([group.count(g) + counterfeits[g - 1] for g in (1, 2, 3)])
     people = np.arange(1, 2 * len(group) + 1, dtype=np.uint64).reshape(-1, 2)
     now = Appearances(
-        4, people, np.array(group, dtype=np.int32), np.zeros(len(group)), Signatures(pl.Series([""] * 3), 1)
+        4,
+        people,
+        np.array(group, dtype=np.int32),
+        np.zeros(len(group)),
+        Signatures(pl.Series([""] * 3), 1, pl.DataFrame()),
     )
     unsafe = 0
     for g in (1, 2, 3):

@@ -14,11 +14,13 @@ _HOMES = {
         "BrokenPromise",
         "CannotPublish",
         "LedgerError",
+        "LimitBroken",
         "PolicyError",
         "RepublishError",
         "SchemaError",
         "ViewError",
     ),
+    "republish.gate": ("Gate",),
     "republish.hierarchies": (
         "Calendar",
         "Hierarchy",
@@ -42,6 +44,7 @@ _HOMES = {
     "republish.publishers": (
         "BangA",
         "BayFrame",
+        "Cohorts",
         "CorSplit",
         "JSReduce",
         "MInvariance",
@@ -64,7 +67,8 @@ _HOMES = {
         "parse_requirements",
     ),
     "republish.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
-    "republish.series": ("Published", "Series"),
+    "republish.published": ("Published",),
+    "republish.series": ("Series",),
     "republish.verify": ("Verification", "verify_table"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -78,10 +82,12 @@ if TYPE_CHECKING:
     from republish.errors import BrokenPromise as BrokenPromise
     from republish.errors import CannotPublish as CannotPublish
     from republish.errors import LedgerError as LedgerError
+    from republish.errors import LimitBroken as LimitBroken
     from republish.errors import PolicyError as PolicyError
     from republish.errors import RepublishError as RepublishError
     from republish.errors import SchemaError as SchemaError
     from republish.errors import ViewError as ViewError
+    from republish.gate import Gate as Gate
     from republish.hierarchies import Calendar as Calendar
     from republish.hierarchies import Hierarchy as Hierarchy
     from republish.hierarchies import Intervals as Intervals
@@ -100,8 +106,10 @@ if TYPE_CHECKING:
     from republish.microdata import Microdata as Microdata
     from republish.microdata import read_view as read_view
     from republish.once import anonymize as anonymize
+    from republish.published import Published as Published
     from republish.publishers import BangA as BangA
     from republish.publishers import BayFrame as BayFrame
+    from republish.publishers import Cohorts as Cohorts
     from republish.publishers import CorSplit as CorSplit
     from republish.publishers import JSReduce as JSReduce
     from republish.publishers import MInvariance as MInvariance
@@ -126,7 +134,6 @@ if TYPE_CHECKING:
     from republish.schema import Ordered as Ordered
     from republish.schema import Schema as Schema
     from republish.schema import read_schema as read_schema
-    from republish.series import Published as Published
     from republish.series import Series as Series
     from republish.verify import Verification as Verification
     from republish.verify import verify_table as verify_table

@@ -16,9 +16,13 @@ from republish.schema import Schema
 def about_release(
     policy: Policy, number: int, as_of: str, release: Release, grouping: Grouping
 ) -> dict[str, Any]:
-    """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people."""
+    """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
+
+    Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
+    attacks found is not told: it would say how far the release is from the limit.
+    """
     publisher, promises = policy.publisher, policy.promises
-    return {
+    document = {
         "release": number,
         "as_of": as_of,
         "rows": release.rows,
@@ -37,6 +41,7 @@ def about_release(
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
+    return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
 
 
 def limits_of(promises: Iterable[str]) -> list[str]:

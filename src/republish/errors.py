@@ -38,5 +38,11 @@ class BrokenPromise(RepublishError):  # noqa: N818
     exit_code = 1
 
 
+class LimitBroken(RepublishError):  # noqa: N818
+    """A release would let an adversary find out more than the gate allows; nothing was committed."""
+
+    exit_code = 1
+
+
 class LedgerError(RepublishError):
     """The series on disk is missing, damaged, locked or was changed by another publisher."""

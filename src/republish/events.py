@@ -91,6 +91,15 @@ class Events:
         number[self.life == ABSENT] = ABSENT
         return number
 
+    def until(self, release: int) -> Events:
+        """The event lists up to a release (1, 2, ...)."""
+        return Events(
+            self.event[:, :release],
+            self.value_changed[:, :release],
+            self.row_changed[:, :release],
+            self.life[:, :release],
+        )
+
     def text(self, person: int) -> str:
         """The event list of one person, such as `i,_,u,d,r`."""
         return ",".join(LETTERS[event] for event in self.event[person])

@@ -23,7 +23,7 @@ LEDGER = (
 )
 """The points inside the ledger, in the order in which a series passes them."""
 
-SERIES = ("view-read", "grouped", "release-written", "verified", "private-written")
+SERIES = ("view-read", "grouped", "release-written", "verified", "gated", "private-written")
 """The points of `publish` before the ledger takes over."""
 
 POINTS = (*SERIES, *LEDGER)

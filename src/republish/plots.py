@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from republish.attacks import BeliefResult, Sureness
+    from republish.attacks import BeliefResult, Summary, Sureness
     from republish.cells import Cells
     from republish.types import FloatArray
 
 _MOST_GROUPS = 20_000
 # Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
 _COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MANY_COLOURS = (*_COLOURS, "#000000", "#7F7F7F")
 _STYLES = ("-", "--", "-.", ":")
+_MARKERS = ("o", "s", "^", "D", "v", "x", "P")
 
 
 def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
@@ -186,6 +188,48 @@ def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
     whom = "people she was told nothing of" if told else "everyone in a group"
     figure.suptitle(f"What an adversary believes of {whom}", fontsize=11)
     figure.legend(loc="outside lower center", ncols=3)
+    return figure
+
+
+def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
+    """Draw what attacks found after each release, each of everyone until then; one colour for each, by its name.
+
+    Args:
+        found: what `republish.attacks.over_time` returns, by the name to show.
+        path: where the picture goes.
+    """
+    figure = attacks_figure(found)
+    figure.savefig(path, dpi=100)
+    _pyplot().close(figure)
+
+
+def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
+    """The figure that `plot_attacks` writes: people determined, people above .9, and the mean confidence."""
+    figure: Figure
+    figure, panels = _pyplot().subplots(1, 3, figsize=(8, 4.2), layout="constrained")
+    shown = (
+        ("determined_share", 100.0, "exactly determined", "people (%)"),
+        ("above_nine_tenths", 100.0, "confidence above .9", "people (%)"),
+        ("mean_confidence", 1.0, "mean confidence", "probability of the true value"),
+    )
+    for panel, (name, scale, title, unit) in zip(panels, shown, strict=True):
+        for place, (label, parts) in enumerate(found.items()):
+            panel.plot(
+                range(1, len(parts) + 1),
+                [scale * getattr(part, name) for part in parts],
+                color=_MANY_COLOURS[place % len(_MANY_COLOURS)],
+                linestyle=_STYLES[place % len(_STYLES)],
+                marker=_MARKERS[place % len(_MARKERS)],
+                markersize=4,
+                markevery=max(1, len(parts) // 6),
+                label=label,
+            )
+        panel.set(xlabel="after release", ylabel=unit, ylim=(-0.02 * scale, 1.02 * scale))
+        panel.set_title(title, fontsize=10)
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.grid(color="0.9")
+    figure.suptitle("What adversaries find out of everyone published until then", fontsize=11)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import tomli_w
 
 from republish.errors import PolicyError
+from republish.gate import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
@@ -25,19 +26,20 @@ from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
 _MAY_CHANGE = ("one_table", "ledger")  # neither says what is promised
-_SECTIONS = {"schema", "publisher", "require", "knowledge", "seed", "one_table", "ledger"}
+_SECTIONS = {"schema", "publisher", "require", "knowledge", "gate", "seed", "one_table", "ledger"}
 _KNOWLEDGE = "knowledge"
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The schema, the publisher with all requirements on a group, and the seed of a series."""
+    """The schema, the publisher with all requirements on a group, the seed, and the risk gate of a series."""
 
     schema: Schema
     publisher: Publisher
     seed: int
     one_table: bool = False
     ledger: str | None = None
+    gate: Gate | None = None
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
@@ -50,6 +52,9 @@ class Policy:
             )
         if self.knowledge is not None:
             self.knowledge.classes.require_fit(self.schema)
+        if self.gate is not None:
+            suiting = self.gate.suiting(self.knowledge, self.schema.sensitive is not None)
+            object.__setattr__(self, "gate", suiting)
         self._refuse_too_few_values()
 
     def _refuse_too_few_values(self) -> None:
@@ -89,10 +94,11 @@ class Policy:
     @property
     def promises(self) -> dict[str, Any]:
         """The promises as the ledger records them."""
-        return {
+        promises = {
             "one_table": requirements_text(self.requirements),
             "series": list(self.publisher.series_promises),
         }
+        return promises if self.gate is None else promises | {"gate": self.gate.public()}
 
     def document(self) -> dict[str, Any]:
         """What `series.toml` says."""
@@ -106,6 +112,8 @@ class Policy:
             document["require"] = dict(part.split("=", 1) for part in requirements_text(extra).split(","))
         if self.knowledge is not None:
             document["knowledge"] = {"path": _KNOWLEDGE}
+        if self.gate is not None:
+            document["gate"] = self.gate.document()
         document["schema"] = schema_to_mapping(self.schema, tables)
         return document
 
@@ -187,6 +195,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         seed,
         one_table,
         document.get("ledger"),
+        None if document.get("gate") is None else gate_from_mapping(document["gate"]),
     )
 
 

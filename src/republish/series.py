@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,23 @@ from republish.creation import create_folder
 from republish.dates import moment_of
 from republish.errors import LedgerError
 from republish.frozen import is_as_recorded, policy_record, require_another_release, require_as_recorded
+from republish.gate import Gate
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
 from republish.inference import Reasoning
 from republish.ledger import Draft, Entry, Ledger
-from republish.memory import KEY, Arrivals, Memory, compare, read_memory, sight
-from republish.metrics import Measures, measure
+from republish.memory import KEY, Memory, compare, read_memory, sight
+from republish.metrics import measure
 from republish.microdata import Microdata, read_view
 from republish.policy import Policy, read_policy
+from republish.published import Published
 from republish.publishers import Publisher
 from republish.release import Release, build_release, read_release
 from republish.scales import Scales
 from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.types import IntArray
+from republish.verdict import Verdict, recorded_problems
 from republish.verify import Verification, verify_against_view, verify_release
 from republish.verify_beliefs import require_beliefs, shown_to
 from republish.verify_series import (
@@ -44,38 +47,7 @@ from republish.verify_series import (
 )
 
 Progress = Callable[[str], None]
-STEPS = ("reading the view", "grouping", "writing", "verifying", "remembering", "committing")
-
-
-@dataclass(frozen=True)
-class Published:
-    """What one `publish` did: the numbers of the release, its verification, and where its files are."""
-
-    number: int
-    as_of: str
-    rows: int
-    suppressed: int
-    counterfeits: int
-    groups: int
-    arrivals: Arrivals
-    measures: Measures
-    verification: Verification
-    folder: Path | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
-        return {
-            "release": self.number,
-            "as_of": self.as_of,
-            "rows": self.rows,
-            "groups": self.groups,
-            "suppressed": self.suppressed,
-            "counterfeits": self.counterfeits,
-            "arrivals": asdict(self.arrivals),
-            "measures": self.measures.as_dict(),
-            "verification": self.verification.as_dict(),
-            "folder": str(self.folder) if self.folder else None,
-        }
+STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
 
 
 class Series:
@@ -96,14 +68,16 @@ class Series:
         seed: int | None = None,
         ledger: str | None = None,
         one_table: bool = False,
+        gate: Gate | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
-        `one_table` accepts a publisher that promises nothing over the series.
+        `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
+        adversaries would find out too much.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
-        policy = Policy(schema, publisher, chosen, one_table, ledger)
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate)
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
@@ -170,13 +144,15 @@ class Series:
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""
-        counts = self._counts_file()
+        counts = self.counts_file()
         files = [self.ledger.intact(name) for name in self.memory_files()]
         return read_memory(files, len(self.records), self.ledger.intact(counts) if counts else None)
 
-    def _counts_file(self) -> str | None:
-        """The file of what was counted over the whole series, where something was."""
-        return next((e.payload["counts"] for e in reversed(self.records) if "counts" in e.payload), None)
+    def counts_file(self) -> str | None:
+        """The file of what was counted over the whole series, where something was and `forget` did not drop it."""
+        return next(
+            (e.payload["counts"] for e in reversed(self.ledger.entries()) if "counts" in e.payload), None
+        )
 
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
@@ -194,6 +170,11 @@ class Series:
         frame = pl.read_parquet(self.ledger.path(self.membership_file(number)))
         words = np.column_stack([frame[name].to_numpy() for name in KEY])
         return pl.DataFrame([pseudonym_texts(words), *(frame[name] for name in ("group", "code", "row"))])
+
+    def classes(self, number: int) -> IntArray:
+        """Private: the class of everyone in a release, as the publisher's knowledge divides people."""
+        frame = pl.read_parquet(self.ledger.path(self.membership_file(number)), columns=["class"])
+        return frame["class"].cast(pl.Int64).to_numpy()
 
     def membership_file(self, number: int) -> str:
         """The name of the newest membership file of a release; forgetting someone writes a new one."""
@@ -238,11 +219,9 @@ class Series:
 
     def _policy_problems(self) -> list[str]:
         """What keeps the series from going on: a changed policy, a lost secret."""
-        problems = (
-            []
-            if is_as_recorded(self.policy, self.records)
-            else ["series.toml, a hierarchy or the knowledge is not what the ledger recorded"]
-        )
+        problems = recorded_problems(self.policy.gate, self.records) if self.policy.gate else []
+        if not is_as_recorded(self.policy, self.records):
+            problems.append("series.toml, a hierarchy or the knowledge is not what the ledger recorded")
         try:
             self.secret()
         except LedgerError:
@@ -263,7 +242,9 @@ class Series:
         progress: Progress | None = None,
         compromised: Any = None,
     ) -> Published:
-        """One release of a view: group, verify, commit; or an error, and the series is as it was.
+        """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
+
+        A dry run returns what the gate says without raising it.
 
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p.
@@ -293,7 +274,6 @@ class Series:
                 step(STEPS[3])
                 release, verification = self._verify_draft(draft, raw, group_of_row, memory)
                 faults.reach("verified")
-                step(STEPS[4])
                 measures = measure(release, suppressed=grouping.suppressed)
                 seen = sight(raw, raw.row_digests(secret), group_of_row, number, memory)
                 done = Published(
@@ -307,12 +287,17 @@ class Series:
                     measures=measures,
                     verification=verification,
                     folder=None if dry_run else self.root / "releases" / f"{number:04d}",
+                    gate=self._judge(release, raw, seen, step),
                 )
                 if dry_run:
                     return done
+                if done.gate is not None:
+                    done.gate.require()
+                faults.reach("gated")
+                step(STEPS[5])
                 kept = self._write_private(draft, raw, grouping, seen, memory)
                 faults.reach("private-written")
-                step(STEPS[5])
+                step(STEPS[6])
                 payload = done.as_dict() | kept | policy_record(self.policy)
                 del payload["folder"]
                 self.ledger.commit(draft, "release", payload, head)
@@ -342,6 +327,16 @@ class Series:
             )
         verification.require()
         return stored, verification
+
+    def _judge(self, release: Release, view: Microdata, seen: Memory, step: Progress) -> Verdict | None:
+        """What the gate says of all releases with this one, where the policy has a gate."""
+        if self.policy.gate is None:
+            return None
+        from republish.gatekeeper import Coming, WithDraft, judge  # attacks are loaded where they are made
+
+        step(STEPS[4])
+        source = WithDraft(self, Coming(release, view, seen))
+        return judge(self.policy.gate, source, lambda name: step(f"{STEPS[4]}: {name}"))
 
     def _write_private(
         self, draft: Draft, view: Microdata, grouping: Grouping, seen: Memory, memory: Memory
@@ -375,7 +370,7 @@ class Series:
             counts = draft.private_file("counts")
             after.counts.write_parquet(counts)
             more["counts"] = draft.name(counts)
-            superseded += [name for name in [self._counts_file()] if name]
+            superseded += [name for name in [self.counts_file()] if name]
         if view.compromised is not None:
             told = draft.private_file("compromised")
             compromised_table(view).write_parquet(told)

@@ -70,7 +70,10 @@ CONSEQUENCE = (
 
 
 def forget(series: Series, identifiers: Any) -> Forgotten:
-    """Erase people from the memory and from the membership of every release."""
+    """Erase people from the memory and from the membership of every release.
+
+    Where a publisher keeps regions of its last index they go as a whole, for a region may be that of one person.
+    """
     schema = series.schema
     assert schema.identifier is not None
     texts = read_identifiers(identifiers, schema.identifier)
@@ -89,14 +92,17 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
             remaining.write(path)
             memberships, erased = _without(series, known, draft)
             compromised, untold = _untold(series, known, draft)
+            places = _places(series)
             payload = {
                 "people": len(known),
                 "memory": [draft.name(path)],
                 "memory_rows": [remaining.size],
                 "memberships": memberships,
                 "compromised": compromised,
-                "erased": [*series.memory_files(), *erased, *untold],
+                "erased": [*series.memory_files(), *erased, *untold, *places],
             }
+            if places:
+                payload["counts"] = None  # the next release begins with none
             series.ledger.commit(draft, "forget", payload, head)
     return Forgotten(len(people), len(known), len(memberships), CONSEQUENCE)
 
@@ -121,6 +127,12 @@ def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str,
         memberships[str(number)] = draft.name(path)
         replaced.append(name)
     return memberships, replaced
+
+
+def _places(series: Series) -> list[str]:
+    """The file of regions that were shaped by single people; counts over all people are none."""
+    name = series.counts_file() if getattr(series.policy.publisher, "keeps_places", False) else None
+    return [] if name is None else [name]
 
 
 def _untold(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:

@@ -9,6 +9,8 @@
   signature is the same as there or has no value in common with it.
 - `similarity=j`: an adversary who thinks as the policy says believes much the same of all members of a group
   before its release: their priors diverge by at most j bits (see `republish.verify_beliefs`).
+- `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
+  to be determined where she knows a share c (see `republish.verify_cohorts`).
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
   whose value changed was in no earlier group.
@@ -35,6 +37,7 @@ from republish.verify_beliefs import Shown
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates")
 """The promises for which the signatures of everyone must be known."""
 
+_ROWS = {"group": pl.Int64, "code": pl.Int64, "rows": pl.Int64}
 _OVER_ABSENCES = "While a value stays the same, even over absences, so does the set of values it hides in."
 _MEANING = {
     "m-invariance": "While a value stays the same from release to release, so does the set of values it hides in.",
@@ -42,6 +45,7 @@ _MEANING = {
     "tau-safety": _OVER_ABSENCES,
     "disjoint-updates": "A new set of values that a person hides in has nothing in common with the last one.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
+    "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
 
@@ -53,10 +57,14 @@ def meaning_of(promise: str) -> str:
 
 
 class Signatures(NamedTuple):
-    """The signature of every group, position 0 for group 1, its sorted codes as text; how many values are known."""
+    """The signature of every group, position 0 for group 1, its sorted codes as text; how many values are known.
+
+    `rows` holds group, code and number of all published rows.
+    """
 
     of_group: pl.Series
     values: int
+    rows: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,15 @@ def signatures_of(folder: Path, schema: Schema, values: pl.Series) -> Signatures
     assert schema.sensitive is not None
     frame = pl.read_parquet(folder / TABLE_PARQUET, columns=["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
-    pairs = pl.DataFrame({"group": frame["group"], "code": codes}).unique().sort("group", "code")
+    pairs = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len("rows")
+    pairs = pairs.sort("group", "code")
     spelled = pairs.group_by("group", maintain_order=True).agg(pl.col("code").cast(pl.String)).sort("group")
-    return Signatures(spelled["code"].list.join(","), len(values))
+    return Signatures(spelled["code"].list.join(","), len(values), pairs)
+
+
+def no_signatures(groups: int) -> Signatures:
+    """The signatures of groups of which none are asked for."""
+    return Signatures(pl.Series([None] * groups, dtype=pl.String), 0, pl.DataFrame(schema=_ROWS))
 
 
 class Before(NamedTuple):
@@ -104,12 +118,14 @@ class Before(NamedTuple):
 
     `last` has one row a person, in the order of the release: code, signature and release of the last sight, null for a
     stranger. `groups()` is, for each earlier release, the group each person was in while she lived the life she
-    lives now, 0 for none. `beliefs(promise)` is the check of a promise about beliefs.
+    lives now, 0 for none. `beliefs(promise)` is the check of a promise about beliefs, `cohorts(promise)` those of one
+    about cohorts.
     """
 
     last: pl.DataFrame
     groups: Callable[[], Sequence[IntArray]]
     beliefs: Callable[[str], Check]
+    cohorts: Callable[[str], Sequence[Check]]
 
     def same(self, now: Appearances) -> BoolArray:
         """Whose value is that of the last sight."""
@@ -133,6 +149,8 @@ def promise_checks(promises: Iterable[str], now: Appearances, before: Before, si
             checks.append(hc_safe(promise, now, before.groups(), sizes))
         elif name == "similarity":
             checks.append(before.beliefs(promise))
+        elif name == "determined":
+            checks.extend(before.cohorts(promise))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))
         else:

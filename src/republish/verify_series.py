@@ -24,6 +24,7 @@ from republish.schema import Schema
 from republish.types import BoolArray, IntArray
 from republish.verify import Check, Verification, verify_release
 from republish.verify_beliefs import BeliefWalk, shown_in, similar
+from republish.verify_cohorts import DETERMINED, CohortWalk, few_determined, known_from
 from republish.verify_memory import Rebuilt, spelled_signatures
 from republish.verify_promises import (
     ABOUT_SIGNATURES,
@@ -31,6 +32,7 @@ from republish.verify_promises import (
     Before,
     Signatures,
     meaning_of,
+    no_signatures,
     promise_checks,
     signatures_of,
 )
@@ -86,7 +88,10 @@ def check_against_memory(
         prior = reasoning.thoughts(now.shown.people, memory).prior
         return similar(promise, prior, now.group, np.ones(len(sizes), dtype=np.bool_))
 
-    return tuple(promise_checks(promises, now, Before(last, groups, beliefs), sizes))
+    def cohorts(promise: str) -> Sequence[Check]:
+        return few_determined(promise, now, known_from(memory, now))
+
+    return tuple(promise_checks(promises, now, Before(last, groups, beliefs, cohorts), sizes))
 
 
 @dataclass(frozen=True)
@@ -187,6 +192,8 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
             problems += walk.rebuilt.differences(memory, walk.signatures)
             if walk.beliefs is not None:
                 problems += walk.beliefs.differences(memory)
+            if walk.cohorts is not None:
+                problems += walk.cohorts.differences(memory)
         except _UNREADABLE:
             problems.append("the memory cannot be read any more")
     return SeriesVerification(tuple(problems), releases, walk.new_lives)
@@ -204,6 +211,7 @@ class _Walk:
         ]
         names = {promise.partition("=")[0] for promise in (*self.promises["series"], *recorded)}
         self.signatures = bool(names & set(ABOUT_SIGNATURES))
+        self.cohorts = CohortWalk() if DETERMINED in names else None
         self.rebuilt = Rebuilt(with_groups="hc-safety" in names)
         self.new_lives = 0
 
@@ -234,12 +242,23 @@ class _Walk:
             return similarity(promise)
 
         last = known.select("code", "signature", release="last")
-        before = Before(last, lambda: self.rebuilt.groups_of(known, now.code), beliefs)
+        before = Before(
+            last,
+            lambda: self.rebuilt.groups_of(known, now.code),
+            beliefs,
+            lambda promise: self._cohorts(promise, now),
+        )
         checks = promise_checks(promises, now, before, sizes)
+        if self.cohorts is not None:
+            self.cohorts.add(now)
         if self.signatures:
             self.new_lives += int(np.count_nonzero(before.changed(now)))
         self.rebuilt.add(now, known, row)
         return checks
+
+    def _cohorts(self, promise: str, now: Appearances) -> Sequence[Check]:
+        assert self.cohorts is not None
+        return few_determined(promise, now, self.cohorts.known(now))
 
 
 def _verify_stored(series: Stored, entry: Entry, schema: Schema, walk: _Walk) -> Verification:
@@ -256,7 +275,7 @@ def _verify_stored(series: Stored, entry: Entry, schema: Schema, walk: _Walk) ->
         members["code"].to_numpy(),
         signatures_of(folder, schema, series.values_at(number))
         if walk.signatures and schema.sensitive is not None
-        else Signatures(pl.Series([None] * len(sizes), dtype=pl.String), 0),
+        else no_signatures(len(sizes)),
         shown_in(series, entry, members) if series.reasoning is not None else None,
     )
     checks += walk.check(walk.over_series(entry), now, sizes, members["row"])

@@ -126,20 +126,28 @@ def test_figures_of_every_release_and_of_all() -> None:
         "overall": {
             "people": 3,
             "determined": 1,
-            "fewest_candidates": 1,
-            "below_m": pytest.approx(1 / 3),
+            "determined_share": pytest.approx(1 / 3),
+            "above_nine_tenths": pytest.approx(1 / 3),
+            "above_half": pytest.approx(1 / 3),
             "mean_confidence": pytest.approx(2 / 3),
             "worst_confidence": 1.0,
+            "gain": pytest.approx(1 / 3),
+            "fewest_candidates": 1,
+            "below_m": pytest.approx(1 / 3),
         },
         "releases": [
             {
                 "release": i,
                 "people": 2,
                 "determined": 1,
-                "fewest_candidates": 1,
-                "below_m": 0.5,
+                "determined_share": 0.5,
+                "above_nine_tenths": 0.5,
+                "above_half": 0.5,
                 "mean_confidence": 0.75,
                 "worst_confidence": 1.0,
+                "gain": 0.5,
+                "fewest_candidates": 1,
+                "below_m": 0.5,
             }
             for i in (1, 2)
         ],

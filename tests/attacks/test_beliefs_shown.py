@@ -65,13 +65,18 @@ def test_one_result_for_each_adversary(folder: Path, known: Path) -> None:
         folder / "plain", "--attack", "beliefs", "--knowledge", known, "--truth", folder / "views",
         "--steps", "0,1,3,full",
     )  # fmt: skip
-    assert set(found) == {"attacks", "beliefs", "left_out", "series"}
-    assert found["attacks"] == found["left_out"] == []
+    assert set(found) == {"summaries", "attacks", "beliefs", "left_out", "series"}
+    assert found["attacks"] == []
+    assert found["left_out"] == {}
+    assert [one["attack"] for one in found["summaries"]] == [
+        "beliefs, snapshot", "beliefs, 1-step", "beliefs, 3-step", "beliefs",
+    ]  # fmt: skip
     assert [one["steps"] for one in found["beliefs"]] == [0, 1, 3, "full"]
     snapshot, _, three, full = found["beliefs"]
     assert three["releases"] == full["releases"]
     assert set(snapshot) == {
-        "attack", "posterior", "steps", "people", "ever_above_half", "ever_above_nine_tenths", "overall", "releases",
+        "attack", "posterior", "steps", "people", "ever_above_half", "ever_above_nine_tenths", "summary", "overall",
+        "releases",
     }  # fmt: skip
     assert all(name in snapshot["releases"][1] for name in FIGURES)
     assert [part["rows"] for part in snapshot["releases"]] == [400, 400]
@@ -93,7 +98,10 @@ def test_the_command_finds_what_python_finds(folder: Path, known: Path) -> None:
 
 def test_all_includes_beliefs_where_the_series_has_knowledge(folder: Path) -> None:
     found = document(folder / "guarded")
-    assert [one["posterior"] for one in found["beliefs"]] == ["exact"]
+    assert [(one["attack"], one["posterior"]) for one in found["beliefs"]] == [
+        ("beliefs", "exact"),
+        ("joint", "exact"),
+    ]
     assert found["beliefs"][0]["steps"] == "full"
     assert len(found["attacks"]) >= 4
 
@@ -101,7 +109,7 @@ def test_all_includes_beliefs_where_the_series_has_knowledge(folder: Path) -> No
 def test_all_leaves_beliefs_out_where_nothing_is_known_and_says_so(folder: Path) -> None:
     found = document(folder / "plain")
     assert found["beliefs"] == []
-    assert found["left_out"] == ["beliefs"]
+    assert {"beliefs", "joint", "matched"} <= set(found["left_out"])
     assert "beliefs: left out" in said(folder / "plain")
 
 
@@ -118,7 +126,9 @@ def test_text_for_one_adversary_and_for_several(folder: Path) -> None:
     "arguments, error, message",
     [
         (["plain", "--attack", "beliefs"], PolicyError, "give --knowledge DIR"),
-        (["plain", "--plot", "x.png"], PolicyError, "--plot draws what beliefs finds"),
+        (["plain", "--membership", "guessed"], PolicyError, "membership must be known or matched"),
+        (["plain", "--attack", "matched"], PolicyError, "give the raw views"),
+        (["plain", "--membership", "matched", "--attack", "tau"], PolicyError, "who is in which group"),
         (["guarded", "--attack", "magic"], PolicyError, "there are intersection, .*beliefs"),
         (
             ["guarded", "--attack", "beliefs", "--steps", "1,some"],

@@ -84,6 +84,7 @@ PARAMETERS = {
     "m-invariance": {"m": 2},
     "tau-safety": {"m": 2},
     "cor-split": {"m": 2, "n": 2},
+    "cohorts": {"m": 2, "size": 20, "values": 3},
     "js-reduce": {"crowd": 8},
     "bayframe": {"crowd": 8},
 }

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from republish.attacks.history import History, Table
+from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.knowledge import Classes
 from republish.microdata import read_view
 from republish.secret import pseudonym_texts
-from republish.series import Series
 from republish.types import IntArray
 
 UNKNOWN = -1
@@ -57,6 +57,10 @@ class Register:
             raise PolicyError("a register needs a class and a code for every member of every table")
         return made
 
+    def until(self, release: int) -> Register:
+        """The register of the releases up to one of them (1, 2, ...)."""
+        return Register(self.values, self.person[:release], self.classes[:release], self.codes[:release])
+
     def published(self, history: History) -> Register:
         """The register without those who were left out of a release: what is known without event lists."""
         there = np.zeros((history.releases, history.people), dtype=np.bool_)
@@ -69,7 +73,7 @@ class Register:
         return Register(self.values, person, classes, codes)
 
 
-def granted_view(series: Series, number: int, view: Any, classes: Classes) -> pl.DataFrame:
+def granted_view(series: Source, number: int, view: Any, classes: Classes) -> pl.DataFrame:
     """Private: pseudonym, sensitive code and class of everyone in the raw view of a release."""
     raw = read_view(view, series.schema, series.values_at(number)).pseudonymous(series.secret())
     assert raw.people is not None
@@ -79,7 +83,7 @@ def granted_view(series: Series, number: int, view: Any, classes: Classes) -> pl
 
 
 def register_of(
-    series: Series, history: History, classes: Classes, truth: Sequence[pl.DataFrame] | None = None
+    series: Source, history: History, classes: Classes, truth: Sequence[pl.DataFrame] | None = None
 ) -> Register:
     """The register of a published series, for knowledge with these classes.
 
@@ -99,7 +103,7 @@ def register_of(
     return Register(values, *(tuple(parts) for parts in columns.values()))
 
 
-def _view(series: Series, number: int, classes: Classes, given: pl.DataFrame | None) -> pl.DataFrame:
+def _view(series: Source, number: int, classes: Classes, given: pl.DataFrame | None) -> pl.DataFrame:
     """Person, code and class of everyone in one release."""
     seen = series.appearances(number)
     stored = series.reasoning is not None and series.reasoning.knowledge.classes == classes
@@ -114,5 +118,4 @@ def _view(series: Series, number: int, classes: Classes, given: pl.DataFrame | N
             "the classes of this knowledge are found from quasi-identifiers, and the series keeps none of them; give "
             "the raw views (--truth DIR), or knowledge with the classes of the series"
         )
-    kept = pl.read_parquet(series.ledger.path(series.membership_file(number)), columns=["class"])
-    return seen.select("person", "code").hstack(kept)
+    return seen.select("person", "code", pl.Series("class", series.classes(number)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from republish.attacks.summary import Summary
 from republish.types import FloatArray
 
 FULL = "full"
@@ -85,6 +86,8 @@ class BeliefResult:
     `steps` are the last values she looks at, `None` for as many as her knowledge has. Of all rows together `overall`
     speaks; `ever_above_half` and `ever_above_nine_tenths` are shares of the `people`: in some release she is so sure of
     the value, without having been told. `confidence` and `share`, p and f, run parallel to the history's appearances.
+    `summary` and `by_release` are the figures that every attack has, of people she was not told of in that release;
+    `risk` is each person's highest confidence, nan for who was not attacked.
     """
 
     posterior: str
@@ -96,6 +99,9 @@ class BeliefResult:
     ever_above_nine_tenths: float
     confidence: FloatArray = field(repr=False)
     share: FloatArray = field(repr=False)
+    summary: Summary
+    by_release: tuple[Summary, ...]
+    risk: FloatArray = field(repr=False)
     name: str = "beliefs"
 
     @property
@@ -114,6 +120,7 @@ class BeliefResult:
             "people": self.people,
             "ever_above_half": self.ever_above_half,
             "ever_above_nine_tenths": self.ever_above_nine_tenths,
+            "summary": asdict(self.summary),
             "overall": self.overall.as_dict(),
             "releases": [{"release": i, **part.as_dict()} for i, part in enumerate(self.releases, 1)],
         }

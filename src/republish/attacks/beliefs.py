@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from republish.attacks._register import UNKNOWN, Register
-from republish.attacks._sureness import BeliefResult, Believed, Sureness
+from republish.attacks._sureness import BeliefResult, Believed, Sureness, signed_gain
 from republish.attacks.history import History
+from republish.attacks.summary import SURE, scored, shares
 from republish.errors import PolicyError
 from republish.inference import (
     Compromised,
@@ -75,7 +76,7 @@ def beliefs(
         found.append(step.posterior)
         first += len(mine)
     secret = np.ones(count, dtype=np.bool_) if told is None else ~told.people[history.release, history.person]
-    return _result(history, reasoning, found, p, _shares(history, code), secret)
+    return _result(history, reasoning, found, p, shares(history, code), secret)
 
 
 def walk(
@@ -208,17 +209,6 @@ def _inferred(
     return Posteriors(p, found.used, found.fallbacks, found.unsettled)
 
 
-def _shares(history: History, code: IntArray) -> FloatArray:
-    """The share of a code among the published rows of the group, for every appearance."""
-    held = (
-        np.repeat(np.arange(history.groups), np.diff(history.value_start)) * history.values
-        + history.value_code
-    )
-    place = np.searchsorted(held, history.group * history.values + code)
-    shares: FloatArray = history.value_count[place] / history.sizes[history.group]
-    return shares
-
-
 def _result(
     history: History,
     reasoning: Reasoning,
@@ -229,9 +219,7 @@ def _result(
 ) -> BeliefResult:
     bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
     parts = [slice(a, b) for a, b in pairwise(bounds)]
-    risk = np.full(history.people, -1.0)
-    np.maximum.at(risk, history.person[secret], p[secret])
-    risk = risk[risk >= 0]
+    summed = scored(history, p, p >= SURE, signed_gain(p, f), secret)
     return BeliefResult(
         posterior=reasoning.posterior,
         steps=reasoning.steps,
@@ -239,11 +227,14 @@ def _result(
             _believed(p[part], f[part], secret[part], [one]) for part, one in zip(parts, found, strict=True)
         ),
         overall=_believed(p, f, secret, found),
-        people=len(risk),
-        ever_above_half=float((risk > 0.5).mean()) if len(risk) else 0.0,
-        ever_above_nine_tenths=float((risk > 0.9).mean()) if len(risk) else 0.0,
+        people=summed.overall.people,
+        ever_above_half=summed.overall.above_half,
+        ever_above_nine_tenths=summed.overall.above_nine_tenths,
         confidence=p,
         share=f,
+        summary=summed.overall,
+        by_release=summed.releases,
+        risk=summed.risk,
     )
 
 

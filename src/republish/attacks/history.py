@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from republish.attacks.rule import Rule, rule_of
+from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.events import THERE, Appearances, Events, events_of, states_of
 from republish.release import Release
-from republish.series import Series
 from republish.types import IntArray
 
 LEFT_OUT = -1
@@ -147,6 +147,27 @@ class History:
         peopled = np.diff(self.member_start) > 0
         return int(np.diff(self.value_start)[peopled].min()) if peopled.any() else 0
 
+    def until(self, release: int) -> History:
+        """What was published up to a release (1, 2, ...); people and values keep their numbers."""
+        if not 1 <= release <= self.releases:
+            raise PolicyError(f"a release from 1 to {self.releases} must be given; found {release}")
+        groups = int(self.group_start[release])
+        shown = slice(self.value_start[groups])
+        appearances = slice(self.member_start[groups])
+        return replace(
+            self,
+            group_start=self.group_start[: release + 1],
+            member_start=self.member_start[: groups + 1],
+            person=self.person[appearances],
+            value_start=self.value_start[: groups + 1],
+            value_code=self.value_code[shown],
+            value_count=self.value_count[shown],
+            events=None if self.events is None else self.events.until(release),
+            truth=None if self.truth is None else self.truth[appearances],
+            rule=None if self.rule is None else self.rule._replace(values=self.rule.values[:release]),
+            forgotten=None if self.forgotten is None else self.forgotten[self.forgotten < groups],
+        )
+
     def _require_consistency(self) -> None:
         if (self.nobodys < 0).any():
             raise PolicyError(
@@ -167,7 +188,7 @@ class History:
             )
 
 
-def history_of(series: Series, truth: Sequence[pl.DataFrame] | None = None) -> History:
+def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> History:
     """The history of a published series, event lists included.
 
     True values are those the series keeps in private; `truth` puts others in their place, one frame a release
@@ -178,7 +199,7 @@ def history_of(series: Series, truth: Sequence[pl.DataFrame] | None = None) -> H
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
     if truth is not None and len(truth) != len(numbers):
         raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
-    values = series.scales(numbers[-1]).values if numbers else pl.Series("", [], dtype=pl.String)
+    values = series.values_at(numbers[-1]) if numbers else pl.Series("", [], dtype=pl.String)
     everybody = [series.appearances(number) for number in numbers]
     seen = [frame.filter(pl.col("person") != _FORGOTTEN) for frame in everybody]
     if truth is not None:

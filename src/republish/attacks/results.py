@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from republish.attacks._sureness import signed_gain
 from republish.attacks.candidates import Unknowns, members, sizes
+from republish.attacks.summary import Summary, highest, scored, shares
 from republish.types import BoolArray, FloatArray, IntArray, WordArray
 
 
 @dataclass(frozen=True)
-class Exposure:
-    """How exposed people are: how many were attacked, how many have one candidate left, and how sure she is.
+class Exposure(Summary):
+    """The summary, the fewest candidates of anyone, and the share of people left with fewer than m."""
 
-    Confidence is the adversary's probability of the true value, of the likeliest one where truth is not given.
-    `below_m` is the share of people left with fewer than m candidates.
-    """
-
-    people: int
-    determined: int
     fewest_candidates: int | None
     below_m: float
-    mean_confidence: float
-    worst_confidence: float
+
+    @property
+    def summary(self) -> Summary:
+        """The figures that every attack has."""
+        return Summary(**{part.name: getattr(self, part.name) for part in fields(Summary)})
 
 
 @dataclass(frozen=True)
@@ -79,19 +78,32 @@ class AttackResult:
         history, unknown = findings.unknowns.history, findings.unknowns.of_appearance
         candidates, confidence = sizes(findings.sets)[unknown], findings.confidence[unknown]
         counted = ~spared[history.person]
+        truth = history.truth
+        gain = None if truth is None else signed_gain(confidence, shares(history, truth))
+        found = scored(history, confidence, candidates == 1, gain, counted)
         bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
         releases = tuple(
-            _exposure(candidates[a:b][counted[a:b]], confidence[a:b][counted[a:b]], m)
-            for a, b in pairwise(bounds)
+            _exposure(part, candidates[a:b][counted[a:b]], m)
+            for part, (a, b) in zip(found.releases, pairwise(bounds), strict=True)
         )
-        risk = np.full(history.people, -np.inf)
-        np.maximum.at(risk, history.person[counted], confidence[counted])
-        fewest = np.full(history.people, np.iinfo(np.int64).max)
-        np.minimum.at(fewest, history.person[counted], candidates[counted])
-        attacked = np.isfinite(risk)
-        overall = _exposure(fewest[attacked], risk[attacked], m)
-        risk[~attacked] = np.nan
-        return cls(name, m, releases, overall, candidates, confidence, risk, findings)
+        fewest = -highest(history.people, history.person[counted], -candidates[counted].astype(np.float64))
+        overall = _exposure(found.overall, fewest[np.isfinite(fewest)].astype(np.int64), m)
+        return cls(name, m, releases, overall, candidates, confidence, found.risk, findings)
+
+    @property
+    def label(self) -> str:
+        """What the attack is called in tables and pictures."""
+        return self.name
+
+    @property
+    def summary(self) -> Summary:
+        """The figures that every attack has, of all releases."""
+        return self.overall.summary
+
+    @property
+    def by_release(self) -> tuple[Summary, ...]:
+        """The figures that every attack has, of each release."""
+        return tuple(part.summary for part in self.releases)
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
@@ -103,15 +115,10 @@ class AttackResult:
         }
 
 
-def _exposure(candidates: IntArray, confidence: FloatArray, m: int) -> Exposure:
+def _exposure(found: Summary, candidates: IntArray, m: int) -> Exposure:
     people = len(candidates)
-    if not people:
-        return Exposure(0, 0, None, 0.0, 0.0, 0.0)
     return Exposure(
-        people=people,
-        determined=int(np.count_nonzero(candidates == 1)),
-        fewest_candidates=int(candidates.min()),
-        below_m=float(np.count_nonzero(candidates < m) / people),
-        mean_confidence=float(confidence.mean()),
-        worst_confidence=float(confidence.max()),
+        **asdict(found),
+        fewest_candidates=int(candidates.min()) if people else None,
+        below_m=float(np.count_nonzero(candidates < m) / people) if people else 0.0,
     )

@@ -88,7 +88,7 @@ def _say_attacks(safe: Series, plain: Series) -> None:
     results = [
         (series.policy.publisher.name, attack(series, adversary, kinds, m=_M)) for series in (plain, safe)
     ]
-    rows = [_exposed(name, result) for name, found in results for result in found]
+    rows = [_exposed(name, one) for name, found in results for one in found if isinstance(one, AttackResult)]
     say_table(
         ("published with", "attack", "people", "determined", "fewest candidates", "worst confidence"), rows
     )

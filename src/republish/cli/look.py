@@ -11,6 +11,7 @@ from republish.cli.output import Json, counted, number, say, say_json, say_table
 
 if TYPE_CHECKING:
     from republish.series import Series
+    from republish.verdict import Verdict
     from republish.verify import Verification
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
@@ -59,6 +60,7 @@ _COLUMNS = {
     "left": "left",
     "penalty": "penalty",
     "highest_risk": "risk",
+    "gate": "gate",
     "status": "",
 }
 
@@ -77,6 +79,7 @@ def _line(series: Series, entry: Any) -> dict[str, Any]:
         **{key: payload["arrivals"][key] for key in ("new", "returned", "left")},
         "penalty": payload["measures"]["penalty"],
         "highest_risk": payload["measures"]["prosecutor_risk"]["highest"],
+        "gate": "passed" if payload.get("gate", {}).get("passed") else None,
         "status": "withdrawn" if entry.release in series.withdrawn() else "",
         "digest": entry.digest,
     }
@@ -136,9 +139,23 @@ def show(
     say_table(
         ("promise", "holds", "weakest group"), [(c["promise"], c["holds"], c["reached"]) for c in checks]
     )
+    if "gate" in document:
+        _say_passed(document["gate"])
     say(f"files: {document['folder']}")
     if plot is not None:
         say(f"picture: {plot}")
+
+
+def _say_passed(recorded: dict[str, Any]) -> None:
+    from republish.verdict import verdict_from
+
+    verdict = verdict_from(recorded)
+    rows = [
+        (attack, limit, figure, verdict.limits[limit])
+        for attack, figures in verdict.worst().items()
+        for limit, figure in figures.items()
+    ]
+    say_table(("attack", "limit of the gate", "found", "allowed"), rows)
 
 
 def _show_series(series: Series, as_json: bool) -> None:
@@ -162,6 +179,8 @@ def _show_series(series: Series, as_json: bool) -> None:
         from republish.frozen import safer_publishers
 
         say(f"                 {safer_publishers()}")
+    if policy.gate is not None:
+        say(f"gate: {policy.gate.sentence()}")
     columns = [(column.name, "quasi-identifier", column.kind) for column in policy.schema.quasi_identifiers]
     columns += [(name, "insensitive", "") for name in policy.schema.insensitive]
     if policy.schema.identifier:
@@ -175,6 +194,9 @@ def verify(
     target: Annotated[Path, typer.Argument(help="Folder of a series, or any table (CSV or Parquet).")],
     schema: Annotated[Path | None, typer.Option(help="For a table: its schema.toml.")] = None,
     require: Annotated[str, typer.Option(help='For a table: what to check, "k=5,l=2,t=0.4".')] = "",
+    gate: Annotated[
+        bool, typer.Option("--gate", help="For a series: also make the attacks of its gate once more.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Recompute every promise from what is stored; exit 1 where one does not hold."""
@@ -183,12 +205,12 @@ def verify(
     if not target.exists():
         raise PolicyError(f"there is no series and no table at {target}")
     if target.is_dir():
-        _verify_series(target, schema, require, as_json)
+        _verify_series(target, schema, require, gate, as_json)
     else:
         _verify_table(target, schema, require, as_json)
 
 
-def _verify_series(folder: Path, schema: Path | None, require: str, as_json: bool) -> None:
+def _verify_series(folder: Path, schema: Path | None, require: str, gate: bool, as_json: bool) -> None:
     from republish.errors import PolicyError
     from republish.series import Series
 
@@ -199,8 +221,10 @@ def _verify_series(folder: Path, schema: Path | None, require: str, as_json: boo
     opened = Series.open(folder)
     with counted("verifying") as progress:
         found = opened.verify(progress)
+        verdict = _judged_again(opened) if gate else None
+    passed = verdict is None or verdict.passed
     if as_json:
-        say_json(found.as_dict())
+        say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})
     else:
         for problem in found.problems:
             say(f"problem: {problem}")
@@ -225,7 +249,17 @@ def _verify_series(folder: Path, schema: Path | None, require: str, as_json: boo
                     f"          {number(found.new_lives)} changed values began a new life, "
                     "in which the signature need not be the old one"
                 )
-    raise typer.Exit(0 if found.holds else 1)
+        if verdict is not None:
+            say(f"gate: {'passed' if passed else 'NOT passed'}, attacked once more as the series is stored")
+            for breach in verdict.breaches:
+                say(f"broken: {breach.sentence()}")
+    raise typer.Exit(0 if found.holds and passed else 1)
+
+
+def _judged_again(series: Series) -> Verdict:
+    from republish.gatekeeper import judge_again
+
+    return judge_again(series)
 
 
 def _verify_table(table: Path, schema: Path | None, require: str, as_json: bool) -> None:

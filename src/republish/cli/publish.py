@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from republish.cli.output import Json, number, say, say_json, steps
+
+if TYPE_CHECKING:
+    from republish.verdict import Verdict
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 
@@ -25,16 +28,17 @@ def publish(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Publish one view: group, verify, commit. If anything fails the series stays as it was."""
+    """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
     from republish.about import limits_of
     from republish.series import STEPS, Series
 
     opened = Series.open(series)
     with steps(f"publishing {view.name}", STEPS) as step:
         done = opened.publish(view, as_of=as_of, dry_run=dry_run, progress=step, compromised=compromised)
+    refused = done.gate is not None and not done.gate.passed
     if as_json:
         say_json(done.as_dict())
-        return
+        raise typer.Exit(1 if refused else 0)
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
     say(
         f"  {number(done.rows)} rows in {number(done.groups)} groups, {number(done.suppressed)} suppressed, "
@@ -52,6 +56,8 @@ def publish(
             "would publish more"
         )
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
+    if done.gate is not None:
+        _say_gate(done.gate)
     publisher = opened.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")
@@ -62,6 +68,19 @@ def publish(
         )
     if done.folder:
         say(f"  files: {done.folder}")
+    raise typer.Exit(1 if refused else 0)
+
+
+def _say_gate(verdict: Verdict) -> None:
+    """The figures that limits are about, the worst draw of each attack, and what is broken."""
+    say(f"  gate: {'passed' if verdict.passed else 'NOT passed, this release would be refused'}")
+    for attack, figures in verdict.worst().items():
+        found = ", ".join(
+            f"{name} {value:.4f} of {verdict.limits[name]:g}" for name, value in figures.items()
+        )
+        say(f"    {attack}: {found}")
+    for breach in verdict.breaches:
+        say(f"    broken: {breach.sentence()}")
 
 
 def amend(

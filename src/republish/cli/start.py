@@ -137,6 +137,12 @@ def init(
     one_table: Annotated[
         bool, typer.Option("--one-table", help="Accept a publisher that promises nothing over the series.")
     ] = False,
+    gate: Annotated[
+        str,
+        typer.Option(
+            help='Refuse releases that give away too much: "max_determined=0.01,compromised=0.04,attacks=linear".'
+        ),
+    ] = "",
     seed: Annotated[
         int | None, typer.Option(help="Seed of the series; from the system's entropy if not given.")
     ] = None,
@@ -152,6 +158,7 @@ def init(
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
     from republish.cli.arguments import assignments
     from republish.errors import PolicyError
+    from republish.gate import parse_gate
     from republish.knowledge import read_knowledge
     from republish.proposal import propose, schema_from
     from republish.publishers import make_publisher
@@ -163,6 +170,7 @@ def init(
         raise PolicyError("give either --schema FILE or --from VIEW")
     parameters, requirements = assignments(parameter or [], "-p"), parse_requirements(require)
     make_publisher(publisher, parameters, requirements)  # before anything is asked
+    limits = parse_gate(gate) if gate else None
     if schema is not None:
         roles = read_schema(schema)
     else:
@@ -176,7 +184,9 @@ def init(
         roles = schema_from(proposals)
     known = read_knowledge(knowledge, roles) if knowledge else None
     made_publisher = make_publisher(publisher, parameters, requirements, known)
-    made = Series.create(series, roles, made_publisher, seed=seed, ledger=ledger, one_table=one_table)
+    made = Series.create(
+        series, roles, made_publisher, seed=seed, ledger=ledger, one_table=one_table, gate=limits
+    )
     promises = made.policy.promises
     if as_json:
         say_json({"series": str(series), "publisher": made_publisher.name, "promises": promises})
@@ -186,6 +196,8 @@ def init(
         say(f"over all releases: {'; '.join(promises['series'])}")
     else:
         _warn_one_table(made_publisher.name, one_table)
+    if made.policy.gate is not None:
+        say(f"every release must pass the gate: {made.policy.gate.sentence()}")
     say(f"the secret is {series / 'private' / 'secret.key'}: keep it, and a backup of it, to yourselves")
     say(f"next: republish publish {series} VIEW.csv")
 

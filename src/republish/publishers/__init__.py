@@ -21,6 +21,7 @@ from republish.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers.banga import BangA
 from republish.publishers.bayframe import BayFrame
+from republish.publishers.cohorts import Cohorts
 from republish.publishers.cor_split import CorSplit
 from republish.publishers.js_reduce import JSReduce
 from republish.publishers.m_invariance import MInvariance
@@ -33,6 +34,7 @@ __all__ = [
     "PUBLISHERS",
     "BangA",
     "BayFrame",
+    "Cohorts",
     "CorSplit",
     "JSReduce",
     "MInvariance",
@@ -79,7 +81,17 @@ class Publisher(Protocol):
 
 PUBLISHERS: dict[str, type[Any]] = {
     publisher.name: publisher
-    for publisher in (Mondrian, BangA, RPlusTree, MInvariance, TauSafety, CorSplit, JSReduce, BayFrame)
+    for publisher in (
+        Mondrian,
+        BangA,
+        RPlusTree,
+        MInvariance,
+        TauSafety,
+        CorSplit,
+        Cohorts,
+        JSReduce,
+        BayFrame,
+    )
 }
 _NOT_TEXT = ("require", "knowledge")
 

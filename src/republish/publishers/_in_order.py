@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import Reasoning, Thoughts
+from republish.inference.together import PRODUCTS
+from republish.inference.trail import with_trail
 from republish.knowledge import Extracted, Knowledge
 from republish.memory import Memory
 from republish.microdata import Microdata, whole_of
@@ -28,10 +30,11 @@ from republish.publishers._cuts import (
     stand_ins,
     unfit,
 )
+from republish.publishers._withstand import withstanding
 from republish.publishers.mondrian import prepare
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
 from republish.requirements.parameters import number_at_least, plain, positive_number
-from republish.types import FloatArray, IntArray
+from republish.types import BoolArray, FloatArray, IntArray
 
 FULL = "full"
 CUTS = ("optimal", "greedy")
@@ -84,12 +87,22 @@ def cut_in_order(
     thoughts: Thoughts,
     how: Cutting,
     bounds: Sequence[tuple[tuple[Requirement, ...], float]],
+    weight: FloatArray | None = None,
+    without: BoolArray | None = None,
 ) -> Grouping:
-    """The groups of a view; `bounds` are the requirements and the divergence asked for, then the relaxed ones."""
-    if view.rows == 0:
-        return Grouping(np.empty(0, dtype=np.int32))
-    order = row_order(view, how.order)
+    """The groups of a view; `bounds` are the requirements and the divergence asked for, then the relaxed ones.
+
+    Towards a crowd everyone counts `weight` times as much, and nobody is in a group who is to be left out.
+    """
+    order = row_order(view, how.order) if view.rows else np.empty(0, dtype=np.int64)
+    if without is not None:
+        order = order[~without[order]]
+    of_row = np.full(view.rows, SUPPRESSED, dtype=np.int32)
+    if not len(order):
+        return Grouping(of_row)
     line = _line(view, thoughts, order)
+    if weight is not None:
+        line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
     limits = Limits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
     group = _cut(line, limits, how, _companions(view, memory)[order])
@@ -104,7 +117,6 @@ def cut_in_order(
         nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
         there = nearest >= 0
         counterfeit = (nearest[there].astype(np.int32), code[there].astype(np.int32))
-    of_row = np.empty(view.rows, dtype=np.int32)
     of_row[order] = group
     return _lasting(view, Grouping(of_row, *counterfeit), bounds[-1][0])
 
@@ -224,6 +236,7 @@ class InOrder:
     posterior: str
     steps: int | str
     form: str
+    withstand: float
     knowledge: Knowledge | Extracted
     require: tuple[Requirement, ...]
 
@@ -235,8 +248,26 @@ class InOrder:
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "j", positive_number("j", self.j))
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        object.__setattr__(self, "withstand", number_at_least("withstand", self.withstand, 0))
         object.__setattr__(self, "require", only_requirements(self.require))
+        self._require_measurable()
         _ = self._cutting, self._bounds, self.reasoning
+
+    def _require_measurable(self) -> None:
+        """Refuse to withstand what cannot be measured."""
+        if not self.withstand:
+            return
+        if self.rest == "counterfeit":
+            raise PolicyError(
+                "withstand is measured without counterfeits; let rest be insert, relax or suppress"
+            )
+        if self.posterior not in PRODUCTS or self.form != "joint":
+            raise PolicyError(
+                f"withstand needs a posterior that multiplies: it must be one of {', '.join(PRODUCTS)}, form joint; "
+                f"found {self.posterior} and {self.form}"
+            )
+        if not self.crowd:
+            raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
 
     @property
     def _cutting(self) -> Cutting:
@@ -255,7 +286,8 @@ class InOrder:
     @property
     def series_promises(self) -> tuple[str, ...]:
         """What holds over all releases together."""
-        return (f"similarity={plain(self._bounds[-1][1])}",)
+        similar = f"similarity={plain(self._bounds[-1][1])}"
+        return (similar, f"withstand={plain(self.withstand)}") if self.withstand else (similar,)
 
     @property
     def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
@@ -272,8 +304,26 @@ class InOrder:
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of nearly all rows; chance plays no part."""
         thoughts = self.reasoning.thoughts(self.reasoning.respondents(view), memory)
-        return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
+        if not self.withstand:
+            return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
+        if view.compromised is not None:
+            raise PolicyError(
+                "withstand is measured against an adversary who is told of nobody; give no compromised records, or set "
+                "withstand = 0"
+            )
+        return withstanding(
+            view,
+            memory,
+            thoughts,
+            self.withstand,
+            self.posterior,
+            partial(cut_in_order, view, memory, thoughts, self._cutting, self._bounds),
+        )
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with what is believed of everyone in the view once this is published."""
-        return revise(self.reasoning, view, grouping, memory)
+        revised = revise(self.reasoning, view, grouping, memory)
+        if not self.withstand or view.people is None:
+            return revised
+        classes = self.reasoning.knowledge.classes.of(view)
+        return with_trail(view.people, grouping.group, view.codes, classes, revised)

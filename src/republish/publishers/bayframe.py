@@ -45,6 +45,7 @@ class BayFrame(InOrder):
     posterior: str = "exact"
     steps: int | str = FULL
     form: str = "joint"
+    withstand: float = 0.0
     cascade: str = "prior"
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
     require: tuple[Requirement, ...] = ()

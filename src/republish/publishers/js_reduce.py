@@ -37,6 +37,9 @@ class JSReduce(InOrder):
     `rest` says what becomes of rows that fit in no group: `insert` puts them into groups that still hold with them,
     `relax` groups them under t and j times `slack`, `counterfeit` leaves them out and puts a counterfeit in the
     nearest group in their place, `suppress` leaves them out, and so do the others with what remains.
+    With `withstand` above 0 an adversary who weighs all releases together may stray by that many bits from what a
+    group shows of its members, unless she would with everybody left out of the release: see
+    `republish.inference.withstanding`. It is measured before every release, which takes time.
     `posterior`, `steps` and `form` say how the adversary is taken to think; see `republish.inference.Reasoning`.
     Without `knowledge` it is counted from the views themselves.
     """
@@ -53,6 +56,7 @@ class JSReduce(InOrder):
     posterior: str = "exact"
     steps: int | str = FULL
     form: str = "joint"
+    withstand: float = 0.0
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
     require: tuple[Requirement, ...] = ()
 

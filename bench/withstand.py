@@ -1,0 +1,123 @@
+"""Who is determined over 24 releases by solving all of them together: four publishers, three churns, three adversaries.
+
+`python -m bench.withstand [--rows 6000] [--out DIR]` publishes the census series with fixed seeds, attacks every series
+after several numbers of releases with 1, 4 and 10 % of people compromised, and writes a table and a picture for
+docs/attacks.md. Shares are of people who are not compromised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from republish import Cohorts, CorSplit, MInvariance, Series, TauSafety, read_schema
+from republish.attacks import Adversary, attack, history_of
+from republish.datasets import census
+from republish.escapes import escape_risk
+from republish.publishers import Publisher
+from republish.stays import Stays
+
+PUBLISHERS: dict[str, Publisher] = {
+    "m-invariance": MInvariance(m=6),
+    "tau-safety": TauSafety(m=6),
+    "cor-split": CorSplit(m=6, n=3),
+    "cohorts": Cohorts(m=6),
+}
+CHURN = (0.05, 0.10, 0.33)
+COMPROMISED = (0.01, 0.04, 0.10)
+RELEASES = (3, 6, 10, 15, 20, 24)
+
+
+def run(name: str, churn: float, rows: int, folder: Path) -> dict[str, object]:
+    """One series, published and attacked."""
+    people = int(rows * (1 + churn * RELEASES[-1]) * 1.2)
+    data = census(
+        people=people, rows=rows, views=RELEASES[-1], insert=churn, delete=churn, update=0, reinsert=0, seed=7
+    )
+    where = folder / f"{name}-{churn}"
+    census(people=2_000, rows=100, views=1).write(where / "data")
+    series = Series.create(where / "s", read_schema(where / "data" / "schema.toml"), PUBLISHERS[name], seed=1)
+    start = time.perf_counter()
+    done = [series.publish(view) for view in data]
+    published = time.perf_counter() - start
+    history = history_of(series)
+    found: dict[str, dict[int, dict[str, float]]] = {}
+    start = time.perf_counter()
+    for share, releases in itertools.product(COMPROMISED, RELEASES):
+        (result,) = attack(history.until(releases), Adversary(compromised=share, seed=1), ["linear"])
+        overall = result.overall
+        found.setdefault(f"{share:g}", {})[releases] = {
+            "determined": overall.determined / overall.people,
+            "above_nine_tenths": overall.above_nine_tenths,
+            "mean_confidence": overall.mean_confidence,
+        }
+    bound = {}
+    counts = series.memory().counts
+    if isinstance(PUBLISHERS[name], Cohorts):
+        bound = {f"{share:g}": escape_risk(Stays.of_frame(counts), share).share for share in COMPROMISED}
+    series.ledger.close()
+    return {
+        "publisher": name,
+        "churn": churn,
+        "rows": rows,
+        "found": found,
+        "bound": bound,
+        "counterfeits": float(np.mean([d.counterfeits / (d.rows + d.counterfeits) for d in done])),
+        "penalty": float(np.mean([d.measures.penalty for d in done])),
+        "seconds_published": published,
+        "seconds_attacked": time.perf_counter() - start,
+    }
+
+
+def say(result: dict[str, object]) -> None:
+    """One line for each adversary."""
+    print(
+        f"{result['publisher']:<13} churn {result['churn']:.0%}: counterfeits {result['counterfeits']:.2%}, penalty "
+        f"{result['penalty']:.3f}, published {result['seconds_published']:.0f} s, attacked "
+        f"{result['seconds_attacked']:.0f} s",
+        flush=True,
+    )
+    for share, by in result["found"].items():  # type: ignore[attr-defined]
+        shares = "  ".join(f"{n}: {part['determined']:.2%}" for n, part in by.items())
+        proved = result["bound"].get(share)  # type: ignore[attr-defined]
+        print(
+            f"   {float(share):>4.0%} compromised, determined after {shares}"
+            + (f"; proved at most {proved:.2%}" if proved else ""),
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Everything, or the publishers and churns asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=6_000)
+    parser.add_argument("--publishers", default=",".join(PUBLISHERS))
+    parser.add_argument("--churn", default=",".join(map(str, CHURN)))
+    parser.add_argument("--out", type=Path, default=Path("withstand"))
+    chosen = parser.parse_args()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    file = chosen.out / "withstand.json"
+    results = json.loads(file.read_text()) if file.exists() else []
+    with tempfile.TemporaryDirectory() as name:
+        for churn, publisher in itertools.product(
+            map(float, chosen.churn.split(",")), chosen.publishers.split(",")
+        ):
+            result = run(publisher, churn, chosen.rows, Path(name))
+            say(result)
+            results = [
+                r
+                for r in results
+                if (r["publisher"], r["churn"], r["rows"]) != (publisher, churn, chosen.rows)
+            ]
+            results.append(result)
+            file.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What an adversary is granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from republish.attacks.beliefs import Told
+from republish.attacks.history import History
+from republish.errors import PolicyError
+from republish.knowledge import Extracted, Knowledge
+from republish.types import BoolArray
+
+KNOWN, MATCHED = "known", "matched"
+MEMBERSHIPS = (KNOWN, MATCHED)
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """What an adversary is granted beyond the releases and their respondents.
+
+    `compromised` is the chance of each person to be known to her, drawn with `seed`, or the people themselves: numbers
+    in the history, or pseudonyms of the series. She knows every value such a person ever had. With `event_lists`
+    she knows when each person came, changed, left and came back; without, no two appearances can be linked. With
+    `cascade` whoever she determines is known to her from then on; without, she stops where Cor-Split's definitions do.
+
+    The rest is for the belief attack: her `knowledge`, how she makes posteriors, and the last values she looks at
+    (`steps`: `None` for as many as the knowledge has, 0 for each release alone). There a share of `compromised`
+    people is drawn anew in every release; of each she knows the present value with the confidence `certainty`, which
+    enters the prior or, with `cascading="posterior"`, the posterior (BayFrame, section 4.4).
+
+    With `membership="matched"` she does not know who is in which group, and looks for the groups that fit somebody's
+    quasi-identifiers.
+    """
+
+    compromised: float | Iterable[int] | Iterable[str] = 0.0
+    event_lists: bool = True
+    seed: int = 0
+    cascade: bool = True
+    knowledge: Knowledge | Extracted | None = None
+    posterior: str = "exact"
+    steps: int | None = None
+    certainty: float = 1.0
+    cascading: str = "prior"
+    membership: str = KNOWN
+
+    def __post_init__(self) -> None:
+        if isinstance(self.compromised, (int, float)):
+            if not 0 <= self.compromised <= 1:
+                raise PolicyError(f"compromised must be a share from 0 to 1; found {self.compromised}")
+        else:
+            object.__setattr__(self, "compromised", tuple(self.compromised))
+        if not 0 <= self.certainty <= 1:
+            raise PolicyError(f"certainty must be a confidence from 0 to 1; found {self.certainty}")
+        if self.membership not in MEMBERSHIPS:
+            raise PolicyError(f"membership must be {' or '.join(MEMBERSHIPS)}; found {self.membership}")
+
+    def known(self, history: History) -> BoolArray:
+        """Whom she knows."""
+        if isinstance(self.compromised, (int, float)):
+            return np.random.default_rng(self.seed).random(history.people) < self.compromised
+        given: list[int | str] = list(self.compromised)
+        known = np.zeros(history.people, dtype=np.bool_)
+        people = _numbers(given, history) if any(isinstance(one, str) for one in given) else given
+        numbers = np.array(people, dtype=np.int64)
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= history.people):
+            raise PolicyError(f"compromised people must be numbers from 0 to {history.people - 1}")
+        known[numbers] = True
+        return known
+
+    def told(self, history: History) -> Told | None:
+        """Whom the belief attack tells her of in each release, `None` for nobody."""
+        shape = history.releases, history.people
+        if not isinstance(self.compromised, (int, float)):
+            people = np.broadcast_to(self.known(history), shape)
+        else:
+            people = np.random.default_rng(self.seed).random(shape) < self.compromised
+        return Told(people, self.certainty) if people.any() else None
+
+
+def _numbers(pseudonyms: list[int | str], history: History) -> list[int]:
+    """The numbers of people given by pseudonym."""
+    if history.names is None:
+        raise PolicyError("this history has no pseudonyms; give compromised people as numbers")
+    index = {name: number for number, name in enumerate(history.names.to_list())}
+    missing = sum(one not in index for one in pseudonyms)
+    if missing:
+        raise PolicyError(
+            f"compromised people must be in the series; {missing} of {len(pseudonyms)} never were"
+        )
+    return [index[str(one)] for one in pseudonyms]

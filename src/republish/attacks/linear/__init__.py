@@ -1,0 +1,182 @@
+"""The linear attack: all releases at once, as equations over who has what.
+
+Every published group and value is an equation; together they tell far more than group by group. What they leave is
+searched and weighed over *worlds*, ways to give everyone a value that explain all releases. See docs/linear.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from republish.attacks.candidates import Unknowns, lives, sizes
+from republish.attacks.compromised import starting_sets
+from republish.attacks.history import History
+from republish.attacks.linear.board import Board, board_of
+from republish.attacks.linear.equations import solve
+from republish.attacks.linear.search import _conclude, new_state
+from republish.attacks.linear.weighing import Budget, Weighing, weigh
+from republish.attacks.results import Findings
+from republish.attacks.tau import eliminate
+from republish.types import BoolArray, FloatArray, IntArray, WordArray
+
+__all__ = ["Budget", "LinearFindings", "Stages", "linear"]
+
+_OPEN, _GIVEN, _PROPAGATION, _EQUATIONS, _SEARCH, _UNDECIDED = range(6)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """How many published lives each stage determined, and what is known of the others.
+
+    `given` are those of compromised people. `open` have two values or more for certain; of the `undecided` the budget
+    was too small to tell. Probabilities of the `counted` are exact, those of the `sampled` shares of sampled worlds;
+    for the rest no world was found and candidates count alike. `drift` is the largest difference between what the
+    first and second halves of the chains say, and of the `unsettled` it is above .1. `unconfirmed` finds modulo the
+    prime had no proof and were not used.
+    """
+
+    given: int
+    propagation: int
+    equations: int
+    search: int
+    open: int
+    undecided: int
+    counted: int
+    sampled: int
+    drift: float
+    unsettled: int
+    unconfirmed: int
+
+
+@dataclass(frozen=True)
+class LinearFindings(Findings):
+    """Findings, with how they came about."""
+
+    stages: Stages
+
+
+def linear(
+    history: History, known: BoolArray, cascade: bool = True, budget: Budget | None = None, seed: int = 0
+) -> LinearFindings:
+    """What all equations together leave of every life, and how likely each value is over all worlds.
+
+    `cascade` is there for the sake of other attacks: equations are solved all together or not at all.
+    """
+    budget = budget or Budget()
+    rng = np.random.default_rng(seed)
+    unknowns = lives(history)
+    sets = starting_sets(unknowns, known)
+    stage = np.where(known[unknowns.person] & (sizes(sets) == 1), _GIVEN, _OPEN)
+    _propagated(unknowns, sets, stage)
+    fresh = np.ones(unknowns.count, dtype=np.bool_)
+    unconfirmed, checked = 0, True
+    while True:
+        board = board_of(unknowns, sets)
+        theirs = (board.unknown >= 0)[board.net.owner]  # nothing is kept of the rows of nobody
+        excluded, unproved = solve(board, rng, np.append(fresh, False)[board.unknown])
+        unconfirmed += unproved
+        by = _EQUATIONS
+        if not (excluded & theirs).any():
+            fresh[:] = False
+            if not checked:
+                checked, before = True, sizes(sets)
+                _propagated(unknowns, sets, stage)
+                fresh = _touched(unknowns, board, sizes(sets) != before)
+                if fresh.any():
+                    continue
+            weighing = weigh(board, _truth(unknowns, board), budget, int(rng.integers(2**31)))
+            excluded, by = weighing.impossible & weighing.sampled[board.net.owner], _SEARCH
+            if not (excluded & theirs).any():
+                break
+        fresh, checked = _concluded(unknowns, sets, board, excluded, stage, by), False
+    weighing.sample(budget, int(rng.integers(2**31)))
+    board.exclude(sets, np.flatnonzero(weighing.impossible))
+    _mark(sets, stage, _SEARCH)
+    confidence, likeliest = _confidence(unknowns, sets, weighing)
+    return LinearFindings(
+        unknowns, sets, confidence, likeliest, _stages(unknowns, stage, weighing, unconfirmed)
+    )
+
+
+def _concluded(
+    unknowns: Unknowns, sets: WordArray, board: Board, excluded: BoolArray, stage: IntArray, by: int
+) -> BoolArray:
+    """Exclude cells, and what follows at once; the unknowns of components that this changed."""
+    before = sizes(sets)
+    state, cells = new_state(board), np.flatnonzero(excluded)
+    board.exclude(sets, cells)
+    _mark(sets, stage, by)
+    _conclude(board.net, state, cells)
+    board.exclude(sets, state.trail[: state.height[0]])
+    _mark(sets, stage, _PROPAGATION)
+    return _touched(unknowns, board, sizes(sets) != before)
+
+
+def _touched(unknowns: Unknowns, board: Board, changed: BoolArray) -> BoolArray:
+    """The unknowns of all components of which one has changed."""
+    part, mine = board.parts(linked=False), board.unknown >= 0
+    touched = np.bincount(part[mine], changed[board.unknown[mine]], minlength=board.count + 1) > 0
+    fresh = np.zeros(unknowns.count, dtype=np.bool_)
+    fresh[board.unknown[mine]] = touched[part[mine]]
+    return fresh
+
+
+def _propagated(unknowns: Unknowns, sets: WordArray, stage: IntArray) -> None:
+    eliminate(unknowns, sets)
+    _mark(sets, stage, _PROPAGATION)
+
+
+def _mark(sets: WordArray, stage: IntArray, name: int) -> None:
+    """Note which stage determined whoever has one candidate left and was open so far."""
+    stage[(stage == _OPEN) & (sizes(sets) == 1)] = name
+
+
+def _truth(unknowns: Unknowns, board: Board) -> IntArray:
+    """The true codes of a board's unknowns, -1 where there is none."""
+    truth = np.append(unknowns.truth, -1)
+    return truth[board.unknown]
+
+
+def _confidence(unknowns: Unknowns, sets: WordArray, weighing: Weighing) -> tuple[FloatArray, FloatArray]:
+    """The probability of everyone's true value and of the likeliest; of the latter twice where truth is not given."""
+    board, net = weighing.board, weighing.board.net
+    even = 1.0 / np.maximum(sizes(sets), 1)
+    likeliest, confidence = even.copy(), even.copy()
+    mine = np.flatnonzero(board.unknown >= 0)
+    who = board.unknown[mine]
+    if len(who):
+        likeliest[who] = np.maximum.reduceat(weighing.probability, net.cell_start[:-1])[mine]
+        true = np.zeros(unknowns.count)
+        theirs = np.flatnonzero(
+            (board.unknown[net.owner] >= 0) & (board.code == _truth(unknowns, board)[net.owner])
+        )
+        true[board.unknown[net.owner[theirs]]] = weighing.probability[theirs]
+        confidence[who] = np.where(unknowns.truth[who] >= 0, true[who], likeliest[who])
+    return confidence, likeliest
+
+
+def _stages(unknowns: Unknowns, stage: IntArray, weighing: Weighing, unconfirmed: int) -> Stages:
+    """Numbers of published lives."""
+    board = weighing.board
+    seen = np.bincount(board.net.owner, weighing.seen, minlength=board.count)
+    mine = board.unknown >= 0
+    undecided = board.unknown[mine & (seen < 2)]
+    stage[undecided[stage[undecided] == _OPEN]] = _UNDECIDED
+    published = np.diff(unknowns.place_start) > 0
+    number = np.bincount(stage[published], minlength=6)
+    there = published[board.unknown] & mine
+    return Stages(
+        given=int(number[_GIVEN]),
+        propagation=int(number[_PROPAGATION]),
+        equations=int(number[_EQUATIONS]),
+        search=int(number[_SEARCH]),
+        open=int(number[_OPEN]),
+        undecided=int(number[_UNDECIDED]),
+        counted=int(np.count_nonzero(weighing.counted & there)),
+        sampled=int(np.count_nonzero(weighing.sampled & there)),
+        drift=weighing.drift,
+        unsettled=weighing.unsettled,
+        unconfirmed=unconfirmed,
+    )

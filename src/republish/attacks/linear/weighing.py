@@ -1,0 +1,159 @@
+"""How likely each candidate is that the equations leave: counted where worlds are few, sampled where they are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from republish.attacks.linear.board import Board, ranges
+from republish.attacks.linear.sampling import _sweeps
+from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
+from republish.attacks.linear.worlds import first_world
+from republish.types import BoolArray, FloatArray, IntArray
+
+_WARM_UP, _UNSETTLED = 10, 0.1
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How hard to try: what takes longer is left open, which is never wrong.
+
+    `nodes` to count the worlds of a component of at most `largest` people, `support` to find a world for one value of
+    one person, given up in a component after `patience` failures more than successes (and one more for every four
+    people), `start` to find any world of a
+    component where the true one is not given. Everybody whose worlds were not counted is sampled by `chains` of about
+    `moves` moves in all, but at least `sweeps` over everyone, and half as many to warm up.
+    """
+
+    nodes: int = 20_000
+    largest: int = 60
+    support: int = 200
+    patience: int = 50
+    start: int = 200_000
+    chains: int = 4
+    moves: int = 1_000_000
+    sweeps: int = 60
+
+
+@dataclass
+class Weighing:
+    """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
+
+    `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
+    """
+
+    board: Board
+    probability: FloatArray
+    impossible: BoolArray
+    seen: BoolArray
+    counted: BoolArray
+    sampled: BoolArray
+    world: IntArray
+    drift: float = 0.0
+    unsettled: int = 0
+
+    def sample(self, budget: Budget, seed: int) -> None:
+        """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`."""
+        board, who = self.board, np.flatnonzero(self.sampled)
+        if not len(who):
+            return
+        halves = np.zeros((2 * budget.chains, board.cells))
+        half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
+        for chain in range(budget.chains):
+            world, none = self.world.copy(), np.zeros(board.cells)
+            _sweeps(board.net, board.code, world, who, half // 2, seed + 3 * chain, none)
+            for part in (0, 1):
+                _sweeps(
+                    board.net,
+                    board.code,
+                    world,
+                    who,
+                    half,
+                    seed + 3 * chain + part + 1,
+                    halves[2 * chain + part],
+                )
+        cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
+        shares = halves[:, cells] / half
+        self.probability[cells] = shares.mean(axis=0)
+        differs = np.abs(shares[::2].mean(axis=0) - shares[1::2].mean(axis=0))
+        self.drift = float(differs.max())
+        theirs = board.net.owner[cells][differs > _UNSETTLED]
+        self.unsettled = int(np.count_nonzero(board.unknown[np.unique(theirs)] >= 0))
+        self.seen[cells] |= self.probability[cells] > 0
+
+
+def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
+    """Count the worlds of small components; in large ones, seek a world for every cell or a proof that none exists."""
+    net = board.net
+    each = np.diff(net.cell_start)
+    found = Weighing(
+        board,
+        (1.0 / np.maximum(each, 1))[net.owner],
+        np.zeros(board.cells, dtype=np.bool_),
+        np.zeros(board.cells, dtype=np.bool_),
+        np.zeros(board.count, dtype=np.bool_),
+        np.zeros(board.count, dtype=np.bool_),
+        np.full(board.count, -1, dtype=np.int64),
+    )
+    state = new_state(board)
+    large = []
+    for who in _parts(board):
+        if _all_alike(board, who):
+            found.counted[who] = True
+            found.seen[ranges(net.cell_start[who], net.cell_start[who + 1])] = True
+        elif len(who) > budget.largest or not _counted(found, state, who, budget):
+            large.append(who)
+    found.world, have = first_world(board, truth, large, state, budget.start)
+    there = [who for who, has in zip(large, have, strict=True) if has]
+    if not there:
+        return found
+    everyone = np.concatenate(there)
+    found.sampled[everyone] = True
+    found.seen[found.world[everyone]] = True
+    shares = np.zeros(board.cells)
+    _sweeps(net, board.code, found.world, everyone, _WARM_UP, seed, shares)
+    found.seen |= shares > 0
+    for who in there:
+        patience = budget.patience + len(who) // 4
+        _search(net, state, found.world, who, found.seen, budget.support, patience)
+    found.impossible[state.trail[: state.height[0]]] = True
+    return found
+
+
+def _counted(found: Weighing, state: object, who: IntArray, budget: Budget) -> bool:
+    """Count the worlds of one component; whether that was possible."""
+    net = found.board.net
+    result, counts, worlds = _count(net, state, who, budget.nodes, -1)
+    if result == GAVE_UP:
+        return False
+    if result == NONE:  # knowledge that contradicts itself teaches nothing
+        return True
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    found.counted[who] = True
+    found.probability[cells] = counts / worlds
+    found.seen[cells] = counts > 0
+    found.impossible[cells] = counts == 0
+    return True
+
+
+def _parts(board: Board) -> list[IntArray]:
+    """The unknowns of every component."""
+    part = board.parts()
+    order = np.argsort(part, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []
+
+
+def _all_alike(board: Board, who: IntArray) -> bool:
+    """Whether any values could change places all over a component: then each is as likely as the others."""
+    net = board.net
+    each = np.diff(net.cell_start)[who]
+    if (each != each[0]).any():
+        return False
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    if (board.code[cells].reshape(len(who), -1) != board.code[cells[: each[0]]]).any():
+        return False
+    entry = ranges(net.slot_start[cells], net.slot_start[cells + 1])
+    length = np.diff(net.slot_start)[cells]
+    ahead = np.repeat(net.slot_start[cells] - net.slot_start[net.cell_start[net.owner[cells]]], length)
+    return bool((net.need[net.slot[entry]] == net.need[net.slot[entry - ahead]]).all())

@@ -1,0 +1,72 @@
+"""Every attack by its name, where it lives and what it needs; an attack is loaded when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from republish.attacks.adversary import KNOWN, Adversary
+from republish.errors import PolicyError
+
+EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "replays"
+"""Excludes values from groups; weighs them by knowledge; looks for the groups that fit; runs the publisher again."""
+
+
+class Kind(NamedTuple):
+    """The module of an attack, how it goes about it, and whether it makes use of compromised people.
+
+    The function is called as the attack is.
+    """
+
+    module: str
+    way: str
+    uses_known: bool = True
+
+
+KINDS = {
+    "intersection": Kind("intersection", EXCLUDES, uses_known=False),
+    "tau": Kind("tau", EXCLUDES, uses_known=False),
+    "compromised": Kind("compromised", EXCLUDES),
+    "historical": Kind("historical", EXCLUDES),
+    "differencing": Kind("differencing", EXCLUDES),
+    "linear": Kind("linear", EXCLUDES),
+    "beliefs": Kind("beliefs", BELIEVES),
+    "joint": Kind("joint", BELIEVES),
+    "matched": Kind("matched", MATCHES),
+    "minimality": Kind("inputs", REPLAYS),
+    "suppression": Kind("inputs", REPLAYS),
+}
+"""Every attack, from what it needs least to know to what it needs most."""
+
+
+def names(*ways: str) -> list[str]:
+    """The names of all attacks that go about it in one of these ways."""
+    return [name for name, kind in KINDS.items() if kind.way in ways]
+
+
+def kind_of(name: str) -> Kind:
+    """The attack of this name."""
+    if name not in KINDS:
+        raise PolicyError(f"there is no attack called {name}; there are {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The attack itself."""
+    found: Callable[..., Any] = getattr(import_module(f"republish.attacks.{kind_of(name).module}"), name)
+    return found
+
+
+def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
+    """Why an adversary cannot make an attack, `None` where she can; `views` says whether raw views are given."""
+    way = kind_of(name).way
+    if way in (EXCLUDES, BELIEVES) and adversary.membership != KNOWN:
+        return "it needs to know who is in which group (membership known)"
+    if way == BELIEVES and adversary.knowledge is None:
+        return "it needs to know how values follow each other; give --knowledge DIR"
+    if way == MATCHES and not views:
+        return "it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
+    if way == REPLAYS and not views:
+        return "it tries every input of a small series; give the raw views (--truth DIR)"
+    return None

@@ -1,0 +1,190 @@
+"""One way to make every attack: what is attacked, by whom, by which attack; the result can always be summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from republish.attacks._register import Register, register_of
+from republish.attacks._sureness import BeliefResult
+from republish.attacks.adversary import KNOWN, Adversary
+from republish.attacks.history import History, history_of
+from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names, obstacle
+from republish.attacks.results import AttackResult, Findings
+from republish.attacks.source import Source
+from republish.attacks.summary import Summary
+from republish.errors import PolicyError
+from republish.inference import Reasoning
+from republish.types import BoolArray
+
+if TYPE_CHECKING:
+    from republish.attacks.matched import Sighting
+
+Result = AttackResult | BeliefResult
+_NEEDS_TRUTH = "true values are needed to tell the adversary those of compromised people; give truth"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is attacked: a history, and where they are at hand the classes and quasi-identifiers of its people."""
+
+    history: History
+    register: Register | None = None
+    sightings: tuple[Sighting, ...] | None = None
+
+    def until(self, release: int) -> Target:
+        """What could be attacked when a release (1, 2, ...) was the last one."""
+        return Target(
+            self.history.until(release),
+            None if self.register is None else self.register.until(release),
+            None if self.sightings is None else self.sightings[:release],
+        )
+
+
+def target_of(
+    published: Source | History,
+    adversary: Adversary,
+    attacks: Sequence[str],
+    truth: Sequence[pl.DataFrame] | None = None,
+    views: Sequence[Any] | None = None,
+) -> Target:
+    """A series with all that these attacks need of it.
+
+    `truth` replaces the true values that a series keeps: frames as `granted_view` makes them, or with the columns
+    person and code where no attack needs classes. `views` are the raw views, for attacks that match quasi-identifiers.
+    """
+    if isinstance(published, History):
+        return Target(published)
+    history = history_of(published, truth)
+    ways = {kind_of(name).way for name in attacks}
+    register, sightings = None, None
+    if BELIEVES in ways and adversary.knowledge is not None:
+        register = register_of(published, history, adversary.knowledge.classes, truth)
+    if MATCHES in ways and views is not None:
+        from republish.attacks.matched import sightings_of
+
+        sightings = sightings_of(published, history, views)
+    return Target(history, register, sightings)
+
+
+def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -> Result:
+    """What one attack finds out about everyone it was not told of."""
+    stands_in_the_way = obstacle(name, adversary, target.sightings is not None)
+    if stands_in_the_way is not None:
+        raise PolicyError(f"{name} cannot be made: {stands_in_the_way}")
+    if kind_of(name).way == BELIEVES:
+        return _believed(target, adversary, name)
+    history = target.history
+    known = adversary.known(history)
+    if known.any() and history.truth is None:
+        raise PolicyError(_NEEDS_TRUTH)
+    if adversary.event_lists and history.events is None:
+        raise PolicyError("this history holds no event lists; add them or set event_lists=False")
+    granted = history if adversary.event_lists else replace(history, events=None)
+    findings = _found(replace(target, history=granted), adversary, name, known)
+    nobody = np.zeros(history.people, dtype=np.bool_)
+    least = history.diversity if m is None else m
+    return AttackResult.of(name, findings, least, known if kind_of(name).uses_known else nobody)
+
+
+def over_time(
+    target: Target,
+    adversary: Adversary,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Summary, ...]:
+    """What the attack finds after each release: of everyone so far, by an adversary who has no later release.
+
+    She knows the same people all the time, and all values of the series from the start.
+    """
+    found = []
+    for release in range(1, target.history.releases + 1):
+        found.append(run(target.until(release), adversary, name).summary)
+        if progress is not None:
+            progress(release, target.history.releases)
+    return tuple(found)
+
+
+def attack(
+    published: Source | History,
+    adversary: Adversary | None = None,
+    attacks: Sequence[str] | None = None,
+    truth: Sequence[pl.DataFrame] | None = None,
+    m: int | None = None,
+    views: Sequence[Any] | None = None,
+) -> tuple[Result, ...]:
+    """What each attack finds out about everyone it was not told of: an `AttackResult` or a `BeliefResult` each.
+
+    Without names, all attacks that exclude values, or that match people to groups where the adversary must. `m` is the
+    number of candidates that should be left to everyone; by default what each release alone seems to promise, the
+    fewest distinct values of any group. `truth` replaces the true values that a series keeps, `views` are raw views for
+    attacks that match quasi-identifiers.
+    """
+    adversary = informed(adversary or Adversary(), published)
+    by_default = names(EXCLUDES) if adversary.membership == KNOWN else names(MATCHES)
+    chosen = by_default if attacks is None else list(attacks)
+    for name in chosen:
+        kind_of(name)
+    target = target_of(published, adversary, chosen, truth, views)
+    return tuple(run(target, adversary, name, m) for name in chosen)
+
+
+def attack_beliefs(
+    published: Source | History,
+    adversary: Adversary | None = None,
+    truth: Sequence[pl.DataFrame] | None = None,
+    register: Register | None = None,
+    name: str = "beliefs",
+) -> BeliefResult:
+    """How sure an adversary is of true values who knows how values follow each other.
+
+    Without knowledge of her own she has that of the series. `truth` are frames as `granted_view` makes them. Of a
+    history the `register` says who is of which class, where the knowledge has several.
+    """
+    adversary = informed(adversary or Adversary(), published)
+    if adversary.knowledge is None:
+        raise PolicyError(
+            "a belief attack needs knowledge of how values follow each other, and the series has none; give knowledge"
+        )
+    if register is None:
+        return _believed(target_of(published, adversary, [name], truth), adversary, name)
+    history = published if isinstance(published, History) else history_of(published, truth)
+    return _believed(Target(history, register), adversary, name)
+
+
+def informed(adversary: Adversary, published: Source | History) -> Adversary:
+    """The adversary with the knowledge that a series' publisher takes her to have, unless she has some of her own."""
+    if adversary.knowledge is not None or isinstance(published, History) or published.reasoning is None:
+        return adversary
+    return replace(adversary, knowledge=published.reasoning.knowledge)
+
+
+def _found(target: Target, adversary: Adversary, name: str, known: BoolArray) -> Findings:
+    kind, make = kind_of(name), function(name)
+    found: Findings
+    if kind.way == MATCHES:
+        found = make(target.history, target.sightings, known)
+    elif kind.uses_known:
+        found = make(target.history, known, adversary.cascade)
+    else:
+        found = make(target.history)
+    return found
+
+
+def _believed(target: Target, adversary: Adversary, name: str) -> BeliefResult:
+    history, register = target.history, target.register
+    assert adversary.knowledge is not None
+    reasoning = Reasoning(
+        adversary.knowledge, adversary.posterior, adversary.steps, cascade=adversary.cascading
+    )
+    told = adversary.told(history)
+    if told is not None and history.truth is None:
+        raise PolicyError(_NEEDS_TRUTH)
+    if register is not None and not adversary.event_lists:
+        register = register.published(history)
+    found: BeliefResult = function(name)(history, reasoning, register, told)
+    return found

@@ -1,0 +1,71 @@
+"""What a series shows of itself to be attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import polars as pl
+
+from republish.inference import Reasoning
+from republish.release import Release
+from republish.schema import Schema
+from republish.secret import Secret
+from republish.types import IntArray
+
+
+class Promising(Protocol):
+    """What a policy shows of itself to an adversary."""
+
+    @property
+    def promises(self) -> dict[str, Any]:
+        """What is promised of every table and over the series."""
+        ...
+
+
+class Source(Protocol):
+    """A published series, or one with a release that is still to be committed."""
+
+    @property
+    def records(self) -> Sequence[Any]:
+        """One entry a release."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """The schema with all amendments."""
+        ...
+
+    @property
+    def policy(self) -> Promising:
+        """The policy, which is no secret."""
+        ...
+
+    @property
+    def reasoning(self) -> Reasoning | None:
+        """How the publisher takes an adversary to think, where it thinks of one."""
+        ...
+
+    def release(self, number: int) -> Release:
+        """One published release."""
+        ...
+
+    def values_at(self, number: int) -> pl.Series:
+        """The sensitive values that were known at a release."""
+        ...
+
+    def known_values(self) -> pl.Series:
+        """The sensitive values that the codes of all releases point into."""
+        ...
+
+    def appearances(self, number: int) -> pl.DataFrame:
+        """Private: person (pseudonym), group, code and row digest of everyone in a release."""
+        ...
+
+    def classes(self, number: int) -> IntArray:
+        """Private: the class of everyone in a release, where the series' own knowledge has classes."""
+        ...
+
+    def secret(self) -> Secret:
+        """The secret that pseudonyms are made with."""
+        ...

@@ -1,0 +1,106 @@
+"""One summary for every attack, so that attacks can be compared: how many people, how sure, by how much surer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from republish.attacks.history import History
+from republish.types import BoolArray, FloatArray, IntArray
+
+SURE = 1.0 - 1e-9
+"""A posterior from here on counts as certainty: what is missing is rounding."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an attack found of the people it was told nothing of.
+
+    Confidence is the adversary's probability of the true value, of the likeliest one where truth is not given.
+    `determined` people have no other value left. `above_nine_tenths` and `above_half` are shares of people.
+    `gain` is the mean of (p - f) / (1 - f), 0 where f = 1, with p her confidence and f the share of the value in the
+    group; `None` without truth, unless the attack names the value it speaks of.
+    """
+
+    people: int
+    determined: int
+    determined_share: float
+    above_nine_tenths: float
+    above_half: float
+    mean_confidence: float
+    worst_confidence: float
+    gain: float | None
+
+
+class Scored(NamedTuple):
+    """The summary of all releases, of each, and every person's highest confidence (nan for who was not attacked)."""
+
+    overall: Summary
+    releases: tuple[Summary, ...]
+    risk: FloatArray
+
+
+def scored(
+    history: History,
+    confidence: FloatArray,
+    determined: BoolArray,
+    gain: FloatArray | None,
+    counted: BoolArray,
+) -> Scored:
+    """Sum up what is known of every appearance; only `counted` ones enter.
+
+    In a release everyone counts who is in it. Over all releases a person counts once, in each respect with the worst.
+    """
+    bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
+    releases = []
+    for first, last in pairwise(bounds):
+        here = np.flatnonzero(counted[first:last]) + first
+        releases.append(summed(confidence[here], determined[here], None if gain is None else gain[here]))
+    person = history.person[counted]
+    risk = highest(history.people, person, confidence[counted])
+    attacked = np.isfinite(risk)
+    ever = np.zeros(history.people, dtype=np.bool_)
+    ever[person[determined[counted]]] = True
+    most = None if gain is None else highest(history.people, person, gain[counted])[attacked]
+    overall = summed(risk[attacked], ever[attacked], most)
+    risk[~attacked] = np.nan
+    return Scored(overall, tuple(releases), risk)
+
+
+def summed(confidence: FloatArray, determined: BoolArray, gain: FloatArray | None) -> Summary:
+    """The figures of some people; all 0 where there are none."""
+    people = len(confidence)
+    if not people:
+        return Summary(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, None if gain is None else 0.0)
+    found = int(np.count_nonzero(determined))
+    return Summary(
+        people=people,
+        determined=found,
+        determined_share=found / people,
+        above_nine_tenths=float((confidence > 0.9).mean()),
+        above_half=float((confidence > 0.5).mean()),
+        mean_confidence=float(confidence.mean()),
+        worst_confidence=float(confidence.max()),
+        gain=None if gain is None else float(gain.mean()),
+    )
+
+
+def highest(people: int, person: IntArray, figure: FloatArray) -> FloatArray:
+    """The highest figure of each person, -inf of who has none."""
+    found = np.full(people, -np.inf)
+    np.maximum.at(found, person, figure)
+    return found
+
+
+def shares(history: History, code: IntArray) -> FloatArray:
+    """The share of a code among the published rows of the group, for every appearance."""
+    held = (
+        np.repeat(np.arange(history.groups), np.diff(history.value_start)) * history.values
+        + history.value_code
+    )
+    place = np.searchsorted(held, history.group * history.values + code)
+    found: FloatArray = history.value_count[place] / history.sizes[history.group]
+    return found

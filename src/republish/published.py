@@ -1,0 +1,50 @@
+"""What one `publish` did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from republish.memory import Arrivals
+from republish.metrics import Measures
+from republish.verify import Verification
+
+if TYPE_CHECKING:
+    from republish.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Published:
+    """What one `publish` did: the numbers of the release, its verification, and where its files are.
+
+    `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
+    """
+
+    number: int
+    as_of: str
+    rows: int
+    suppressed: int
+    counterfeits: int
+    groups: int
+    arrivals: Arrivals
+    measures: Measures
+    verification: Verification
+    folder: Path | None
+    gate: Verdict | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        document = {
+            "release": self.number,
+            "as_of": self.as_of,
+            "rows": self.rows,
+            "groups": self.groups,
+            "suppressed": self.suppressed,
+            "counterfeits": self.counterfeits,
+            "arrivals": asdict(self.arrivals),
+            "measures": self.measures.as_dict(),
+            "verification": self.verification.as_dict(),
+            "folder": str(self.folder) if self.folder else None,
+        }
+        return document if self.gate is None else document | {"gate": self.gate.as_dict()}
