@@ -19,6 +19,7 @@ import polars as pl
 from republish.errors import BrokenPromise
 from republish.inference import Compromised, Reasoning, Respondents
 from republish.inference.reasoning import BELIEF, DOMAIN, PAST
+from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory import KEY, Memory
 from republish.microdata import Microdata, sensitive_codes
@@ -133,6 +134,7 @@ class BeliefWalk:
         self.memory = Memory.empty()
         self.lost = Memory.empty()  # whose beliefs cannot be formed anew
         self.counts_lost = False
+        self.revision: Revision | None = None  # what she knew at the last release
 
     def look(self, shown: Shown, group: IntArray) -> Callable[[str], Check]:
         """What checks promises about one release, all by the same priors; the release is remembered at once."""
@@ -154,6 +156,7 @@ class BeliefWalk:
         self.memory = self.reasoning.remembered(thoughts, posterior, everyone)
         gone = shown.people.people[someone & (astray | ~checked[group])]
         self.lost = self.lost.merged(Memory(gone, {}))
+        self.revision = thoughts.revision
         prior, members = thoughts.prior, group[someone]
         return lambda promise: similar(promise, prior, members, checked[1:])
 

@@ -11,6 +11,8 @@
   before its release: their priors diverge by at most j bits (see `republish.verify_beliefs`).
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
   to be determined where she knows a share c (see `republish.verify_cohorts`).
+- `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
+  shares (see `republish.verify_withstand`).
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
   whose value changed was in no earlier group.
@@ -44,6 +46,7 @@ _MEANING = {
     "weak-m-invariance": _OVER_ABSENCES,
     "tau-safety": _OVER_ABSENCES,
     "disjoint-updates": "A new set of values that a person hides in has nothing in common with the last one.",
+    "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
@@ -147,7 +150,7 @@ def promise_checks(promises: Iterable[str], now: Appearances, before: Before, si
         name = promise.partition("=")[0]
         if name == "hc-safety":
             checks.append(hc_safe(promise, now, before.groups(), sizes))
-        elif name == "similarity":
+        elif name in ("similarity", "withstand"):
             checks.append(before.beliefs(promise))
         elif name == "determined":
             checks.extend(before.cohorts(promise))

@@ -36,6 +36,7 @@ from republish.verify_promises import (
     promise_checks,
     signatures_of,
 )
+from republish.verify_withstand import TrailWalk, from_memory
 
 if TYPE_CHECKING:
     from republish.inference import Reasoning
@@ -51,6 +52,7 @@ __all__ = [
     "verify_series",
 ]
 
+WITHSTAND = "withstand"
 _UNREADABLE = (OSError, pl.exceptions.PolarsError, SchemaError, ViewError, LedgerError, PolicyError)
 
 
@@ -85,6 +87,8 @@ def check_against_memory(
 
     def beliefs(promise: str) -> Check:
         assert reasoning is not None and now.shown is not None
+        if promise.startswith(WITHSTAND):
+            return from_memory(promise, reasoning, now.shown, now.group, memory)
         prior = reasoning.thoughts(now.shown.people, memory).prior
         return similar(promise, prior, now.group, np.ones(len(sizes), dtype=np.bool_))
 
@@ -192,6 +196,8 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
             problems += walk.rebuilt.differences(memory, walk.signatures)
             if walk.beliefs is not None:
                 problems += walk.beliefs.differences(memory)
+            if walk.trail is not None:
+                problems += walk.trail.differences(memory)
             if walk.cohorts is not None:
                 problems += walk.cohorts.differences(memory)
         except _UNREADABLE:
@@ -211,6 +217,7 @@ class _Walk:
         ]
         names = {promise.partition("=")[0] for promise in (*self.promises["series"], *recorded)}
         self.signatures = bool(names & set(ABOUT_SIGNATURES))
+        self.trail = TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in names else None
         self.cohorts = CohortWalk() if DETERMINED in names else None
         self.rebuilt = Rebuilt(with_groups="hc-safety" in names)
         self.new_lives = 0
@@ -232,14 +239,17 @@ class _Walk:
     ) -> list[Check]:
         """The promises over the series for one release, then remember it."""
         known = self.rebuilt.known(now)
-        similarity = None
+        similarity = withstood = None
         if self.beliefs is not None and now.shown is not None:
             similarity = self.beliefs.look(now.shown, now.group)
+            if self.trail is not None and self.beliefs.revision is not None:
+                withstood = self.trail.look(now.shown, now.group, self.beliefs.revision)
 
         def beliefs(promise: str) -> Check:
-            if similarity is None:
+            checked = withstood if promise.startswith(WITHSTAND) else similarity
+            if checked is None:
                 return Check(promise, False, "The policy no longer says what an adversary knows.")
-            return similarity(promise)
+            return checked(promise)
 
         last = known.select("code", "signature", release="last")
         before = Before(

@@ -17,7 +17,7 @@ from republish.inference.together import Sighting
 from republish.inference.trail import CODES, GROUP, GROUPS, KINDS, numbered, trail
 from republish.inference.withstanding import judged, sighting
 from republish.memory import Memory
-from republish.types import IntArray, WordArray
+from republish.types import BoolArray, IntArray, WordArray
 from republish.verify import Check
 from republish.verify_beliefs import Shown
 
@@ -90,12 +90,28 @@ class TrailWalk:
                 return [
                     f"the memory holds a trail of {stored.shape[1]} releases, and there are {right.shape[1]}"
                 ]
-            wrong |= (stored != right).any(axis=1)
+            for i in range(right.shape[1]):
+                wrong |= _differs(stored[:, i], right[:, i], renumbered=name == GROUPS)
         return (
             [f"the memory holds another trail of {wrong.sum()} people than the memberships"]
             if wrong.any()
             else []
         )
+
+
+def _differs(stored: IntArray, right: IntArray, renumbered: bool) -> BoolArray:
+    """Who has another entry than is right; groups may be numbered otherwise, for a release shuffles the numbers."""
+    if not renumbered:
+        different: BoolArray = stored != right
+        return different
+    pairs, number = np.unique(np.column_stack([stored, right]), axis=0, return_inverse=True)
+    apart = np.zeros(len(pairs), dtype=np.bool_)
+    for side in pairs.T:
+        values, count = np.unique(side, return_counts=True)
+        apart |= np.isin(side, values[count > 1])
+    apart |= (pairs < GROUP).any(axis=1) & (pairs[:, 0] != pairs[:, 1])
+    found: BoolArray = apart[number.ravel()]
+    return found
 
 
 def _title(promise: str) -> str:

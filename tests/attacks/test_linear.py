@@ -31,7 +31,7 @@ SHAPES = st.fixed_dictionaries(
 )
 KNOWN = st.sets(st.integers(0, 7), max_size=3)
 COUNTED = Budget(nodes=10**6)
-SEARCHED = Budget(largest=0, support=10**6, patience=10**6, moves=20, sweeps=2, chains=2)
+SEARCHED = Budget(largest=0, support=10**6, patience=10**6, thorough=10**6, moves=20, sweeps=2, chains=2)
 
 
 def case(shape: dict, known: set[int]) -> tuple[History, np.ndarray, list[dict]]:

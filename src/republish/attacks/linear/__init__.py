@@ -34,7 +34,7 @@ class Stages:
     was too small to tell. Probabilities of the `counted` are exact, those of the `sampled` shares of sampled worlds;
     for the rest no world was found and candidates count alike. `drift` is the largest difference between what the
     first and second halves of the chains say, and of the `unsettled` it is above .1. `unconfirmed` finds modulo the
-    prime had no proof and were not used.
+    prime had no proof and were not used; the equations of the `unsolved` were too many.
     """
 
     given: int
@@ -48,6 +48,7 @@ class Stages:
     drift: float
     unsettled: int
     unconfirmed: int
+    unsolved: int
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ def linear(
     stage = np.where(known[unknowns.person] & (sizes(sets) == 1), _GIVEN, _OPEN)
     _propagated(unknowns, sets, stage)
     fresh = np.ones(unknowns.count, dtype=np.bool_)
-    unconfirmed, checked = 0, True
+    unconfirmed, too_many, checked = 0, 0, True
     while True:
         board = board_of(unknowns, sets)
         theirs = (board.unknown >= 0)[board.net.owner]  # nothing is kept of the rows of nobody
-        excluded, unproved = solve(board, rng, np.append(fresh, False)[board.unknown])
-        unconfirmed += unproved
+        excluded, unproved, unsolved = solve(board, rng, np.append(fresh, False)[board.unknown])
+        unconfirmed, too_many = unconfirmed + unproved, max(too_many, unsolved)
         by = _EQUATIONS
         if not (excluded & theirs).any():
             fresh[:] = False
@@ -96,7 +97,7 @@ def linear(
     _mark(sets, stage, _SEARCH)
     confidence, likeliest = _confidence(unknowns, sets, weighing)
     return LinearFindings(
-        unknowns, sets, confidence, likeliest, _stages(unknowns, stage, weighing, unconfirmed)
+        unknowns, sets, confidence, likeliest, _stages(unknowns, stage, weighing, (unconfirmed, too_many))
     )
 
 
@@ -157,7 +158,7 @@ def _confidence(unknowns: Unknowns, sets: WordArray, weighing: Weighing) -> tupl
     return confidence, likeliest
 
 
-def _stages(unknowns: Unknowns, stage: IntArray, weighing: Weighing, unconfirmed: int) -> Stages:
+def _stages(unknowns: Unknowns, stage: IntArray, weighing: Weighing, equations: tuple[int, int]) -> Stages:
     """Numbers of published lives."""
     board = weighing.board
     seen = np.bincount(board.net.owner, weighing.seen, minlength=board.count)
@@ -178,5 +179,6 @@ def _stages(unknowns: Unknowns, stage: IntArray, weighing: Weighing, unconfirmed
         sampled=int(np.count_nonzero(weighing.sampled & there)),
         drift=weighing.drift,
         unsettled=weighing.unsettled,
-        unconfirmed=unconfirmed,
+        unconfirmed=equations[0],
+        unsolved=equations[1],
     )

@@ -209,11 +209,11 @@ def _recount(old, new, row, by_count, lists, names):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def _eliminate(row_start, row_column, row_value, columns, p, dense_share):  # type: ignore[no-untyped-def]
+def _eliminate(row_start, row_column, row_value, columns, p, dense_share, most):  # type: ignore[no-untyped-def]
     """Eliminate columns 0 .. `columns` - 1; entries in later columns (right sides) go along and are never pivots.
 
     Returns the rows after elimination (start, length, column, value), the pivots in order (row, column), and the
-    rows not yet used when the rest had become dense.
+    rows not yet used when the rest had become dense, or had more than `most` entries.
     """
     start, length = row_start[:-1].copy(), np.diff(row_start)
     rows, end = len(start), len(row_column)
@@ -227,7 +227,7 @@ def _eliminate(row_start, row_column, row_value, columns, p, dense_share):  # ty
     fresh_column, fresh_value = np.empty(longest, np.int64), np.empty(longest, np.int64)
     shortest, rarest, live, entries, rank = 1, 1, np.count_nonzero(width), width.sum(), 0
     while live > 0:
-        if rank % 32 == 0 and entries > dense_share * live * np.count_nonzero(by_count.key):
+        if rank % 32 == 0 and entries > min(most, dense_share * live * np.count_nonzero(by_count.key)):
             break
         while by_width.head[shortest] < 0:
             shortest += 1

@@ -157,6 +157,21 @@ def board_of(unknowns: Unknowns, sets: WordArray) -> Board:
     return Board(unknown, codes, net)
 
 
+def all_alike(board: Board, who: IntArray) -> bool:
+    """Whether any values could change places all over a component: then each is as likely as the others."""
+    net = board.net
+    each = np.diff(net.cell_start)[who]
+    if (each != each[0]).any():
+        return False
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    if (board.code[cells].reshape(len(who), -1) != board.code[cells[: each[0]]]).any():
+        return False
+    entry = ranges(net.slot_start[cells], net.slot_start[cells + 1])
+    length = np.diff(net.slot_start)[cells]
+    ahead = np.repeat(net.slot_start[cells] - net.slot_start[net.cell_start[net.owner[cells]]], length)
+    return bool((net.need[net.slot[entry]] == net.need[net.slot[entry - ahead]]).all())
+
+
 def _rivals(
     unknowns: Unknowns,
     is_open: IntArray,

@@ -31,7 +31,8 @@ def confirmed(
     rest = np.flatnonzero(seeming & ~proved)
     if len(rest):
         solved = eliminate_rows(rows.transposed(rest), prime)
-        for side, column in enumerate(rest):
+        for side, column in enumerate(rest if solved is not None else []):
+            assert solved is not None
             found = combination(rows, int(column), solved.solution(side), prime)
             if found is not None:
                 proved[column], value[column] = True, found
@@ -46,6 +47,8 @@ def _closed(
     while chosen.any():
         own = rows.within(chosen)
         solved = eliminate_rows(own, prime)
+        if solved is None:
+            return np.zeros_like(chosen)
         if solved.rank == own.columns:
             x = _centred(solved.solution(), prime)
             value[chosen] = x

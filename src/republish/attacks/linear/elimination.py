@@ -13,6 +13,8 @@ from republish.attacks.linear.board import ranges
 from republish.types import BoolArray, IntArray
 
 _DENSE = 0.1
+_GROWTH, _WORK = 4, 10**11
+"""What may fill in: so many times the entries there were; and the steps that the dense rest may take."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,17 @@ class Eliminated:
         return x
 
 
-def eliminate_rows(rows: Rows, prime: int = PRIME) -> Eliminated:
-    """Eliminate all columns, sparsely while that is cheap."""
+def eliminate_rows(rows: Rows, prime: int = PRIME) -> Eliminated | None:
+    """Eliminate all columns, sparsely while that is cheap; `None` where the dense rest is too large."""
+    most = _GROWTH * len(rows.column) + 1_000_000
     start, length, column, value, pivot_row, pivot_column, rest = _eliminate(
-        rows.start, rows.column, rows.value, rows.columns, prime, _DENSE
+        rows.start, rows.column, rows.value, rows.columns, prime, _DENSE, most
     )
     if len(rest):
         entry = ranges(start[rest], start[rest] + length[rest])
         names, place = np.unique(column[entry], return_inverse=True)
+        if len(rest) * len(names) * min(len(rest), len(names)) > _WORK:
+            return None
         dense = np.zeros((len(rest), len(names)), dtype=np.int64)
         dense[np.repeat(np.arange(len(rest)), length[rest]), place] = value[entry]
         pivots = _echelon(dense, int(np.searchsorted(names, rows.columns)), prime)

@@ -7,33 +7,46 @@ them as one, and a sum of none or of all of them still speaks of each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from republish.attacks.linear._sparse import PRIME
-from republish.attacks.linear.board import Board, ranges
+from republish.attacks.linear.board import Board, all_alike, ranges
 from republish.attacks.linear.confirm import confirmed
 from republish.attacks.linear.elimination import Rows, eliminate_rows
 from republish.types import BoolArray, IntArray
 
 
+class Solved(NamedTuple):
+    """The cells that equations exclude; how many finds had no proof; how many unknowns have too many equations."""
+
+    excluded: BoolArray
+    unconfirmed: int
+    unsolved: int
+
+
 def solve(
     board: Board, rng: np.random.Generator, fresh: BoolArray | None = None, prime: int = PRIME
-) -> tuple[BoolArray, int]:
-    """The cells that the equations exclude, and how many columns seemed determined but were not confirmed.
-
-    Only components with unknowns in `fresh` are looked at.
-    """
+) -> Solved:
+    """Solve the equations of every component, only of those with unknowns in `fresh` if this is given."""
     net = board.net
     value = np.full(board.cells, -1, dtype=np.int64)
     if not board.count:
-        return value == 0, 0
+        return Solved(value == 0, 0, 0)
     first = alike(board, rng)
     many = np.bincount(first, minlength=board.count)
-    unconfirmed = 0
+    unconfirmed, unsolved = 0, 0
     for rows, cells in _systems(board, first, fresh):
-        seeming = eliminate_rows(rows, prime).null_vector(rng) == 0
+        who = np.unique(net.owner[cells])
+        if all_alike(board, who):
+            continue  # determined, a value would be determined along with all others
+        eliminated = eliminate_rows(rows, prime)
+        if eliminated is None:
+            unsolved += len(who)
+            continue
+        seeming = eliminated.null_vector(rng) == 0
         if not seeming.any():
             continue
         proved, found = confirmed(rows, seeming, rng, prime)
@@ -46,7 +59,7 @@ def solve(
     must = (value[own] == many[first[net.owner]]) & (value[own] > 0)
     holds = np.zeros(board.count, dtype=np.bool_)
     holds[net.owner[must]] = True
-    return (value[own] == 0) | (holds[net.owner] & ~must), unconfirmed
+    return Solved((value[own] == 0) | (holds[net.owner] & ~must), unconfirmed, unsolved)
 
 
 def alike(board: Board, rng: np.random.Generator) -> IntArray:

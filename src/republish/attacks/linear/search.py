@@ -311,15 +311,17 @@ def _disorder(net, state, world, bottom):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _search(net, state, world, who, seen, nodes, patience):  # type: ignore[no-untyped-def]
-    """Seek a world for every cell of `who` that none was seen with.
+def _search(net, state, world, who, seen, nodes, patience, thorough):  # type: ignore[no-untyped-def]
+    """Seek another world for everyone of `who` who was seen with one value only; if `thorough`, one for every cell.
 
     `seen` and `world` go along. Cells proved impossible are taken for good, and what follows from that. Where search
     gave up `patience` times more often than it succeeded it is stopped.
     """
     for everyone in (False, True):  # whoever was seen with one value only comes first
-        luck = patience
+        luck = patience if thorough or not everyone else 0
         for u in who:
+            if luck == 0:
+                break
             first, last = net.cell_start[u], net.cell_start[u + 1]
             for c in range(first, last):
                 if seen[c] or not state.alive[c] or not (everyone or seen[first:last].sum() == 1):
@@ -333,8 +335,6 @@ def _search(net, state, world, who, seen, nodes, patience):  # type: ignore[no-u
                     _propagate(net, state, _take(net, state, c))
                 if luck == 0:
                     break
-            if luck == 0:
-                break
 
 
 @njit(cache=True)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from republish.attacks.linear.board import Board, ranges
+from republish.attacks.linear.board import Board, all_alike, ranges
 from republish.attacks.linear.sampling import _sweeps
 from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
 from republish.attacks.linear.worlds import first_world
 from republish.types import BoolArray, FloatArray, IntArray
 
 _WARM_UP, _UNSETTLED = 10, 0.1
+_ROUNDS, _FEW = 20, 0.005  # so small a share of new cells is not worth another round
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,17 @@ class Budget:
 
     `nodes` to count the worlds of a component of at most `largest` people, `support` to find a world for one value of
     one person, given up in a component after `patience` failures more than successes (and one more for every four
-    people), `start` to find any world of a
-    component where the true one is not given. Everybody whose worlds were not counted is sampled by `chains` of about
-    `moves` moves in all, but at least `sweeps` over everyone, and half as many to warm up.
+    people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
+    only. `start` to find any world of a component where the true one is not given. Everybody whose worlds were not
+    counted is sampled by `chains` of about `moves` moves in all, but at least `sweeps` over everyone, and half as many
+    to warm up.
     """
 
     nodes: int = 20_000
     largest: int = 60
     support: int = 200
     patience: int = 50
+    thorough: int = 60
     start: int = 200_000
     chains: int = 4
     moves: int = 1_000_000
@@ -99,7 +102,7 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
     state = new_state(board)
     large = []
     for who in _parts(board):
-        if _all_alike(board, who):
+        if all_alike(board, who):
             found.counted[who] = True
             found.seen[ranges(net.cell_start[who], net.cell_start[who + 1])] = True
         elif len(who) > budget.largest or not _counted(found, state, who, budget):
@@ -111,14 +114,27 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
     everyone = np.concatenate(there)
     found.sampled[everyone] = True
     found.seen[found.world[everyone]] = True
-    shares = np.zeros(board.cells)
-    _sweeps(net, board.code, found.world, everyone, _WARM_UP, seed, shares)
-    found.seen |= shares > 0
+    _watch(found, everyone, seed)
     for who in there:
         patience = budget.patience + len(who) // 4
-        _search(net, state, found.world, who, found.seen, budget.support, patience)
+        _search(
+            net, state, found.world, who, found.seen, budget.support, patience, len(who) <= budget.thorough
+        )
     found.impossible[state.trail[: state.height[0]]] = True
     return found
+
+
+def _watch(found: Weighing, who: IntArray, seed: int) -> None:
+    """See which cells worlds hold that are reached by moves, for as long as a good many are new."""
+    board, before = found.board, 0
+    for around in range(_ROUNDS):
+        shares = np.zeros(board.cells)
+        _sweeps(board.net, board.code, found.world, who, _WARM_UP, seed + around, shares)
+        found.seen |= shares > 0
+        seen = int(np.count_nonzero(found.seen))
+        if seen - before < _FEW * seen:
+            break
+        before = seen
 
 
 def _counted(found: Weighing, state: object, who: IntArray, budget: Budget) -> bool:
@@ -142,18 +158,3 @@ def _parts(board: Board) -> list[IntArray]:
     part = board.parts()
     order = np.argsort(part, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []
-
-
-def _all_alike(board: Board, who: IntArray) -> bool:
-    """Whether any values could change places all over a component: then each is as likely as the others."""
-    net = board.net
-    each = np.diff(net.cell_start)[who]
-    if (each != each[0]).any():
-        return False
-    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
-    if (board.code[cells].reshape(len(who), -1) != board.code[cells[: each[0]]]).any():
-        return False
-    entry = ranges(net.slot_start[cells], net.slot_start[cells + 1])
-    length = np.diff(net.slot_start)[cells]
-    ahead = np.repeat(net.slot_start[cells] - net.slot_start[net.cell_start[net.owner[cells]]], length)
-    return bool((net.need[net.slot[entry]] == net.need[net.slot[entry - ahead]]).all())
