@@ -13,8 +13,8 @@ from republish.attacks.linear.board import ranges
 from republish.types import BoolArray, IntArray
 
 _DENSE = 0.1
-_GROWTH, _WORK = 4, 10**11
-"""What may fill in: so many times the entries there were; and the steps that the dense rest may take."""
+_GROWTH, _CELLS, _WORK = 4, 10**8, 10**11
+"""What may fill in: so many times the entries there were; cells of the dense rest, and steps it may take."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ def eliminate_rows(rows: Rows, prime: int = PRIME) -> Eliminated | None:
     if len(rest):
         entry = ranges(start[rest], start[rest] + length[rest])
         names, place = np.unique(column[entry], return_inverse=True)
-        if len(rest) * len(names) * min(len(rest), len(names)) > _WORK:
+        cells = len(rest) * len(names)
+        if cells > _CELLS or cells * min(len(rest), len(names)) > _WORK:
             return None
         dense = np.zeros((len(rest), len(names)), dtype=np.int64)
         dense[np.repeat(np.arange(len(rest)), length[rest]), place] = value[entry]
