@@ -12,6 +12,7 @@ import itertools
 import json
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from republish.attacks.linear import Budget, linear
 from republish.datasets import census
 from republish.escapes import escape_risk
 from republish.publishers import Publisher
-from republish.stays import Stays
+from republish.stays import NOBODY, TIED, Stays
 
 PUBLISHERS: dict[str, Publisher] = {
     "m-invariance": MInvariance(m=6),
@@ -37,7 +38,7 @@ RELEASES = (3, 6, 10, 15, 24)
 QUICK = Budget(chains=1, moves=1, sweeps=2)  # probabilities are not asked for
 
 
-def run(name: str, churn: float, rows: int, folder: Path) -> dict[str, object]:
+def run(name: str, churn: float, rows: int, folder: Path, last_only: bool) -> dict[str, object]:
     """One series, published and attacked."""
     people = int(rows * (1 + churn * RELEASES[-1]) * 1.2)
     data = census(
@@ -53,12 +54,13 @@ def run(name: str, churn: float, rows: int, folder: Path) -> dict[str, object]:
     found: dict[str, dict[int, float]] = {}
     start = time.perf_counter()
     for share, releases in itertools.product(COMPROMISED, RELEASES):
-        if share == COMPROMISED[1] or releases == RELEASES[-1]:
+        if (share == COMPROMISED[1] and not last_only) or releases == RELEASES[-1]:
             found.setdefault(f"{share:g}", {})[releases] = determined(history.until(releases), share)
-    bound = {}
-    counts = series.memory().counts
+    bound, without = {}, {}
     if isinstance(PUBLISHERS[name], Cohorts):
-        bound = {f"{share:g}": escape_risk(Stays.of_frame(counts), share).share for share in COMPROMISED}
+        stays = Stays.of_frame(series.memory().counts)
+        bound = {f"{share:g}": escape_risk(stays, share).share for share in COMPROMISED}
+        without = {f"{share:g}": without_way(stays, share) for share in COMPROMISED}
     series.ledger.close()
     return {
         "publisher": name,
@@ -66,6 +68,7 @@ def run(name: str, churn: float, rows: int, folder: Path) -> dict[str, object]:
         "rows": rows,
         "found": found,
         "bound": bound,
+        "without_way": without,
         "counterfeits": float(np.mean([d.counterfeits / (d.rows + d.counterfeits) for d in done])),
         "penalty": float(np.mean([d.measures.penalty for d in done])),
         "seconds_published": published,
@@ -83,6 +86,19 @@ def determined(history: History, share: float) -> float:
     there[lives] = True
     found[lives[one]] = True
     return float(found[there & ~known].mean())
+
+
+def without_way(stays: Stays, share: float, draws: int = 5) -> float:
+    """The share of people without a way out, over several draws of compromised people: at most these are determined."""
+    found = []
+    for draw in range(draws):
+        known = np.random.default_rng(draw).random(stays.count) < share
+        fixed = known[stays.person] & (stays.bearer != NOBODY)
+        risk = escape_risk(replace(stays, bearer=np.where(fixed, TIED, stays.bearer)), 0.0).of_stay
+        others = (stays.bearer != NOBODY) & ~fixed
+        stuck = np.unique(stays.person[others & (risk > 0)])
+        found.append(len(stuck) / len(np.unique(stays.person[others])))
+    return float(np.mean(found))
 
 
 def say(result: dict[str, object]) -> None:
@@ -109,6 +125,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=6_000)
     parser.add_argument("--publishers", default=",".join(PUBLISHERS))
     parser.add_argument("--churn", default=",".join(map(str, CHURN)))
+    parser.add_argument("--last-only", action="store_true", help="attack after the last release alone")
     parser.add_argument("--out", type=Path, default=Path("withstand"))
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
@@ -118,7 +135,7 @@ def main() -> None:
         for churn, publisher in itertools.product(
             map(float, chosen.churn.split(",")), chosen.publishers.split(",")
         ):
-            result = run(publisher, churn, chosen.rows, Path(name))
+            result = run(publisher, churn, chosen.rows, Path(name), chosen.last_only)
             say(result)
             results = [
                 r
