@@ -303,29 +303,13 @@ def _search(arrows, goal, start, v, w, used, sign, longest, taken, room):  # typ
         if distance[t] == longest:
             continue
         further = distance[t] + 1
-        k = ends[w, t]
-        while k >= 0 and distance[goal] > further:
-            to = since[k]
-            if (
-                distance[to] > further
-                and used[person[k]] != sign
-                and previous[k] != mine
-                and following[k] != mine
-            ):
-                distance[to], by[to], came[to] = further, k, t
-                queue[tail] = to
-                tail += 1
-            k = more_end[k]
-        k = begins[v, t]
-        while k >= 0 and distance[goal] > further:
-            to = until[k] + 1
-            if (
-                distance[to] > further
-                and used[person[k]] != sign
-                and previous[k] != other
-                and following[k] != other
-            ):
-                distance[to], by[to], came[to] = further, k, t
-                queue[tail] = to
-                tail += 1
-            k = more_begin[k]
+        for backward in (True, False):
+            k, barred = (ends[w, t], mine) if backward else (begins[v, t], other)
+            while k >= 0 and distance[goal] > further:
+                to = since[k] if backward else until[k] + 1
+                free = previous[k] != barred and following[k] != barred and used[person[k]] != sign
+                if free and distance[to] > further:
+                    distance[to], by[to], came[to] = further, k, t
+                    queue[tail] = to
+                    tail += 1
+                k = more_end[k] if backward else more_begin[k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -219,7 +220,7 @@ def revise(reasoning: Reasoning, view: Microdata, grouping: Grouping, memory: Me
     return reasoning.remembered(thoughts, found.p, memory)
 
 
-class InOrder:
+class InOrder(ABC):
     """What JS-reduce and BayFrame share; their fields are their own.
 
     A subclass says by `_closeness` what a group must satisfy beside k, eased by a factor.
@@ -240,8 +241,9 @@ class InOrder:
     knowledge: Knowledge | Extracted
     require: tuple[Requirement, ...]
 
+    @abstractmethod
     def _closeness(self, slack: float) -> Requirement:
-        raise NotImplementedError
+        """What a group must satisfy beside k."""
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
