@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
+from attack_command import document, said
 from republish import LDiversity, Mondrian, PolicyError, Series, read_schema
 from republish.attacks import Adversary, BeliefResult, attack_beliefs
-from republish.cli import app
 from republish.errors import ViewError
 from republish.knowledge import read_knowledge
 from republish.publishers.js_reduce import JSReduce
@@ -45,19 +43,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, hospital_folder: Path) -> P
 @pytest.fixture
 def known(hospital_folder: Path) -> Path:
     return hospital_folder / "knowledge"
-
-
-def said(*arguments: str | Path) -> str:
-    done = CliRunner().invoke(app, ["attack", *map(str, arguments)])
-    if done.exception is not None:
-        raise done.exception
-    return done.stdout
-
-
-def document(*arguments: str | Path) -> dict[str, Any]:
-    found = json.loads(said(*arguments, "--json"))
-    assert isinstance(found, dict)
-    return found
 
 
 def test_one_result_for_each_adversary(folder: Path, known: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from attack_command import document, said
 from republish import LDiversity, Mondrian, PolicyError, Series, ViewError, read_schema
 from republish.attacks import EXCLUDES, KINDS, Adversary, Target, attack, history_of, names, over_time
-from republish.cli import app
 
 pytestmark = pytest.mark.jit
 SHARED = {
@@ -36,19 +33,6 @@ def root(tmp_path_factory: pytest.TempPathFactory, hospital_folder: Path) -> Pat
         shutil.copy(series.root / "releases" / f"{week:04d}" / "table.csv", root / "tables" / view.name)
     series.ledger.close()
     return root
-
-
-def said(*arguments: str | Path) -> str:
-    done = CliRunner().invoke(app, ["attack", *map(str, arguments)])
-    if done.exception is not None:
-        raise done.exception
-    return done.stdout
-
-
-def document(*arguments: str | Path) -> dict[str, Any]:
-    found = json.loads(said(*arguments, "--json"))
-    assert isinstance(found, dict)
-    return found
 
 
 def test_every_attack_has_the_same_figures(root: Path, hospital_folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from republish.requirements.rules import satisfied
+from republish.requirements.rules import rows_satisfy
 from republish.selection import quickselect
 
 if TYPE_CHECKING:
@@ -242,25 +242,11 @@ def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
     _move(rows, cut, begin, end, not rules.plain)
     # A refused cut leaves the rows moved: their order within the range means nothing.
     if not rules.plain:
-        if not _holds(rules, rows.codes[begin : cut.middle], rows.counts):
+        if not rows_satisfy(rules, rows.codes[begin : cut.middle], rows.counts):
             return begin
-        if not _holds(rules, rows.codes[cut.middle : end], rows.counts):
+        if not rows_satisfy(rules, rows.codes[cut.middle : end], rows.counts):
             return begin
     return cut.middle
-
-
-@njit(cache=True, nogil=True)
-def _holds(rules: Rules, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> bool:
-    """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
-    for code in codes:
-        counts[code] += 1
-    held = satisfied(rules, counts, codes.size)
-    if codes.size < counts.size:
-        for code in codes:
-            counts[code] = 0
-    else:
-        counts[:] = 0
-    return bool(held)
 
 
 @njit(cache=True, nogil=True)

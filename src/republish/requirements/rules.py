@@ -129,3 +129,17 @@ def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     if op == OP_WEAK_M_UNIQUE:
         return _weak_m_unique(rules, i, counts, size)
     return op == OP_ALPHA and _alpha(rules, i, counts, size)
+
+
+@njit(cache=True, nogil=True)
+def rows_satisfy(rules: Rules, codes: NDArray[np.int32], counts: Counts) -> bool:
+    """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
+    for code in codes:
+        counts[code] += 1
+    held = satisfied(rules, counts, codes.size)
+    if codes.size < counts.size:
+        for code in codes:
+            counts[code] = 0
+    else:
+        counts[:] = 0
+    return bool(held)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from republish.requirements.rules import satisfied
+from republish.requirements.rules import rows_satisfy, satisfied
 from republish.selection import quickselect
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def _divide_by(rows: _Rows, rules: Rules, begin: int, end: int, step: int, packe
             continue
         # A refused cut leaves the rows moved: their order within a node means nothing.
         if rules.plain or (
-            _holds(rules, rows.codes[begin:middle], rows.counts)
-            and _holds(rules, rows.codes[middle:end], rows.counts)
+            rows_satisfy(rules, rows.codes[begin:middle], rows.counts)
+            and rows_satisfy(rules, rows.codes[middle:end], rows.counts)
         ):
             return middle
     return begin
@@ -201,20 +201,6 @@ def _partition(rows: _Rows, axis: int, threshold: float, begin: int, end: int) -
         rows.codes[left], rows.codes[right] = rows.codes[right], rows.codes[left]
         left += 1
         right -= 1
-
-
-@njit(cache=True, nogil=True)
-def _holds(rules: Rules, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> bool:
-    """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
-    for code in codes:
-        counts[code] += 1
-    held = satisfied(rules, counts, codes.size)
-    if codes.size < counts.size:
-        for code in codes:
-            counts[code] = 0
-    else:
-        counts[:] = 0
-    return bool(held)
 
 
 @njit(cache=True, nogil=True)
