@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS = 20_000
 # Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
-_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MANY_COLOURS = (*_COLOURS, "#000000", "#7F7F7F")
-_STYLES = ("-", "--", "-.", ":")
-_MARKERS = ("o", "s", "^", "D", "v", "x", "P")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MANY_COLOURS = (*COLOURS, "#000000", "#7F7F7F")
+STYLES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "x", "P")
 
 
 def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
     """Draw the cells of all groups over two quasi-identifiers; darker means more rows a unit of area."""
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     across, up = _two_axes(release, axes)
     figure, panel = pyplot.subplots(figsize=(8, 5.2), layout="constrained")
     _draw_boxes(panel, release, across, up)
@@ -65,7 +65,7 @@ def plot_regions(
     """
     figure = regions_figure(release, clustered, axes)
     figure.savefig(path, dpi=120)
-    _pyplot().close(figure)
+    load_pyplot().close(figure)
 
 
 def regions_figure(release: Release, clustered: Release | None = None, axes: str | None = None) -> Figure:
@@ -81,7 +81,7 @@ def regions_figure(release: Release, clustered: Release | None = None, axes: str
     if clustered is not None:
         shown.append((clustered, f"{clustered.group_count:,} groups, blocks clustered"))
     figure: Figure
-    figure, panels = _pyplot().subplots(
+    figure, panels = load_pyplot().subplots(
         1, len(shown), figsize=(1 + 5.5 * len(shown), 5.2), layout="constrained", squeeze=False, sharey=True
     )
     for panel, (part, title) in zip(panels[0], shown, strict=True):
@@ -111,7 +111,7 @@ def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> No
     """
     figure = breach_figure(p, m, L, h)
     figure.savefig(path, dpi=120)
-    _pyplot().close(figure)
+    load_pyplot().close(figure)
 
 
 def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
@@ -122,11 +122,11 @@ def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
     chosen = _choices(p, m, L, h)
     releases = np.arange(1, L + 1)
     figure: Figure
-    figure, (whole, parts) = _pyplot().subplots(1, 2, figsize=(8, 5.2), layout="constrained")
+    figure, (whole, parts) = load_pyplot().subplots(1, 2, figsize=(8, 5.2), layout="constrained")
     degrees = sorted({*range(1, min(m, 4) + 1), *chosen} - {0})
     for place, n in enumerate(degrees):
         found = breach_probability(p, releases, m, n)
-        look = {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
+        look = {"color": COLOURS[place % len(COLOURS)], "linestyle": STYLES[place % len(STYLES)]}
         whole.plot(releases, found.probability, label=f"n = {n}", **look)
         parts.plot(releases, found.historical_part, **look)
     alone = breach_probability(p, releases, m, 1).compromised_part
@@ -155,17 +155,17 @@ def plot_beliefs(results: Mapping[str, BeliefResult], path: Path) -> None:
     """
     figure = beliefs_figure(results)
     figure.savefig(path, dpi=120)
-    _pyplot().close(figure)
+    load_pyplot().close(figure)
 
 
 def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
     """The figure that `plot_beliefs` writes: on the left the gain, on the right the confidence in true values."""
     figure: Figure
-    figure, (gain, confidence) = _pyplot().subplots(1, 2, figsize=(8, 4.6), layout="constrained")
+    figure, (gain, confidence) = load_pyplot().subplots(1, 2, figsize=(8, 4.6), layout="constrained")
     gain.axhline(0.0, color="0.5", linewidth=0.8)
     told = False
     for place, (name, result) in enumerate(results.items()):
-        look = {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
+        look = {"color": COLOURS[place % len(COLOURS)], "linestyle": STYLES[place % len(STYLES)]}
         dot = {"marker": "o", "markersize": 3} if len(result.releases) < 3 else {}
         told |= any(part.uncompromised is not None for part in result.releases)
         shown: list[Sureness] = [part.uncompromised or part.everyone for part in result.releases]
@@ -200,13 +200,13 @@ def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
     """
     figure = attacks_figure(found)
     figure.savefig(path, dpi=100)
-    _pyplot().close(figure)
+    load_pyplot().close(figure)
 
 
 def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
     """The figure that `plot_attacks` writes: people determined, people above .9, and the mean confidence."""
     figure: Figure
-    figure, panels = _pyplot().subplots(1, 3, figsize=(8, 4.2), layout="constrained")
+    figure, panels = load_pyplot().subplots(1, 3, figsize=(8, 4.2), layout="constrained")
     shown = (
         ("determined_share", 100.0, "exactly determined", "people (%)"),
         ("above_nine_tenths", 100.0, "confidence above .9", "people (%)"),
@@ -217,9 +217,9 @@ def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
             panel.plot(
                 range(1, len(parts) + 1),
                 [scale * getattr(part, name) for part in parts],
-                color=_MANY_COLOURS[place % len(_MANY_COLOURS)],
-                linestyle=_STYLES[place % len(_STYLES)],
-                marker=_MARKERS[place % len(_MARKERS)],
+                color=MANY_COLOURS[place % len(MANY_COLOURS)],
+                linestyle=STYLES[place % len(STYLES)],
+                marker=MARKERS[place % len(MARKERS)],
                 markersize=4,
                 markevery=max(1, len(parts) // 6),
                 label=label,
@@ -251,7 +251,8 @@ def _in_words(chosen: list[int]) -> str:
     return f"n-Choose: {', '.join(said)}"
 
 
-def _pyplot() -> Any:
+def load_pyplot() -> Any:
+    """matplotlib.pyplot without a screen; PolicyError where it is not installed."""
     try:
         import matplotlib as mpl
     except ImportError:

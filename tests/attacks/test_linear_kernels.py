@@ -19,7 +19,7 @@ from republish.attacks.linear.board import Board, board_of
 from republish.attacks.linear.confirm import combination, confirmed
 from republish.attacks.linear.elimination import Rows, eliminate_rows
 from republish.attacks.linear.equations import alike, solve
-from republish.attacks.linear.sampling import _sweeps
+from republish.attacks.linear.sampling import Walkers, _sweeps
 from republish.attacks.linear.search import GAVE_UP, _count, _support, new_state
 from republish.attacks.linear.worlds import _is_world, first_world
 
@@ -166,9 +166,10 @@ def test_a_search_leaves_everything_as_it_was(seed: int) -> None:
             world[who] = np.concatenate(
                 [np.arange(board.net.cell_start[u], board.net.cell_start[u + 1]) for u in who]
             )[counts > 0]
+            seen = np.zeros(board.cells, dtype=np.bool_)
             for cell in range(board.net.cell_start[who[0]], board.net.cell_start[who[0] + 1]):
-                if _support(board.net, state, world, cell, 50) == 1:
-                    assert world[who[0]] == cell
+                if _support(board.net, state, world, seen, cell, 50) == 1:
+                    assert world[who[0]] == cell and seen[cell]
                     assert _is_world(board.net, world, who)
     for name in ("alive", "left", "settled", "possible", "height", "length", "waits"):
         assert (getattr(state, name) == getattr(before, name)).all()
@@ -217,8 +218,9 @@ def test_every_world_is_drawn_as_often_as_the_others(seed: int) -> None:
     drawn: Counter[tuple[int, ...]] = Counter()
     draws = 400 * number
     none = np.zeros(board.cells)
+    walkers = Walkers(who, np.array([0, len(who)]), np.array([len(who)]))
     for i in range(draws):
-        _sweeps(board.net, board.code, world, who, 3, i, none)
+        _sweeps(board.net, board.code, world, walkers, 3, i, none)
         assert _is_world(board.net, world, who)
         drawn[tuple(world[who].tolist())] += 1
     assert len(drawn) == number

@@ -8,8 +8,12 @@ again what they hold are counted, and one of them is drawn.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
+from republish.types import IntArray
 
 BLOCK = 7
 """Most unknowns in a block."""
@@ -19,38 +23,48 @@ WAYS = 2000
 """A block whose ways take more steps to count stays as it is."""
 
 
-@njit(cache=True)
-def _sweeps(net, code, world, movable, sweeps, seed, counts):  # type: ignore[no-untyped-def]
-    """Move `world` through so many sweeps and add to `counts` the cells it holds after each; how many moves changed it.
+class Walkers(NamedTuple):
+    """The unknowns that move, part by part: `who[start[p]:start[p + 1]]`, and how many chains a sweep has there."""
 
-    A sweep proposes one chain an unknown, and one block for every fourth.
+    who: IntArray
+    start: IntArray
+    chains: IntArray
+
+
+@njit(cache=True)
+def _sweeps(net, code, world, walkers, sweeps, seed, counts):  # type: ignore[no-untyped-def]
+    """Move `world` through so many sweeps and add to `counts` the cells it holds after each.
+
+    A sweep proposes in every part its number of chains, and a block for every fourth unknown. How many unknowns the
+    chains of each part met in all.
     """
     np.random.seed(seed)
     chain, goal = np.empty(LONGEST, dtype=np.int64), np.full(len(world), -1, dtype=np.int64)
     paired = np.zeros(len(net.slot), dtype=np.bool_)
     spare = np.zeros(len(net.need), dtype=np.int64)
-    moved = 0
+    met = np.zeros(len(walkers.chains), dtype=np.int64)
     for _ in range(sweeps):
-        for i in range(len(movable)):
-            u = movable[np.random.randint(len(movable))]
-            size, fine = _chain(net, code, world, u, chain, goal, paired)
-            fine = fine and size > 0
-            for k in range(size):  # move, and wipe out the traces
-                v = chain[k]
-                paired[net.slot_start[world[v]] : net.slot_start[world[v] + 1]] = False
-            for k in range(size):
-                if fine:
-                    world[chain[k]] = goal[chain[k]]
-                goal[chain[k]] = -1
-            moved += fine
-            if i % 4 == 0:
+        for p in range(len(walkers.chains)):
+            movable = walkers.who[walkers.start[p] : walkers.start[p + 1]]
+            for _ in range(walkers.chains[p]):
+                u = movable[np.random.randint(len(movable))]
+                size, fine = _chain(net, code, world, u, chain, goal, paired)
+                met[p] += size
+                for k in range(size):  # move, and wipe out the traces
+                    v = chain[k]
+                    paired[net.slot_start[world[v]] : net.slot_start[world[v] + 1]] = False
+                for k in range(size):
+                    if fine:
+                        world[chain[k]] = goal[chain[k]]
+                    goal[chain[k]] = -1
+            for _ in range((len(movable) + 3) // 4):
                 u = movable[np.random.randint(len(movable))]
                 size = _block(net, u, chain, goal)
-                moved += _redraw(net, world, chain[:size], goal, spare)
+                _redraw(net, world, chain[:size], goal, spare)
                 goal[chain[:size]] = -1
-        for u in movable:
+        for u in walkers.who:
             counts[world[u]] += 1
-    return moved
+    return met
 
 
 @njit(cache=True)
@@ -148,7 +162,7 @@ def _block(net, u, block, mark):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _redraw(net, world, block, chosen, spare):  # type: ignore[no-untyped-def]
-    """Hand out anew what the members of a block hold, each way as likely; whether the world changed.
+    """Hand out anew what the members of a block hold, each way as likely.
 
     Too many ways to count, and it stays: that does not depend on what they hold now.
     """
@@ -195,8 +209,5 @@ def _redraw(net, world, block, chosen, spare):  # type: ignore[no-untyped-def]
     for c in old:
         for j in range(net.slot_start[c], net.slot_start[c + 1]):
             spare[net.slot[j]] = 0
-    changed = False
     for i in range(len(block)):
         world[block[i]] = drawn[i] if complete else old[i]
-        changed |= world[block[i]] != old[i]
-    return changed

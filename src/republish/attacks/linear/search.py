@@ -223,10 +223,10 @@ def _count(net, state, who, nodes, most):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _support(net, state, world, cell, nodes):  # type: ignore[no-untyped-def]
+def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-def]
     """Change `world` into one that holds `cell`, FOUND; NONE if there is none, GAVE_UP after so many nodes.
 
-    Whoever need not change keeps her cell: search stays where the world is in disorder.
+    Whoever need not change keeps her cell: search stays where the world is in disorder. New cells of it are `seen`.
     """
     bottom = state.height[0]
     height, at = np.empty((2, nodes + 2), dtype=np.int64)
@@ -241,6 +241,7 @@ def _support(net, state, world, cell, nodes):  # type: ignore[no-untyped-def]
                     u = net.owner[state.trail[i]]
                     if state.left[u] == 1:
                         world[u] = _sole_cell(net, state, u)
+                        seen[world[u]] = True
                 _undo(net, state, bottom)
                 return FOUND
             depth += 1
@@ -326,12 +327,9 @@ def _search(net, state, world, who, seen, nodes, patience, thorough):  # type: i
             for c in range(first, last):
                 if seen[c] or not state.alive[c] or not (everyone or seen[first:last].sum() == 1):
                     continue
-                found = _support(net, state, world, c, nodes)
+                found = _support(net, state, world, seen, c, nodes)
                 luck += 1 if found != GAVE_UP else -1
-                if found == FOUND:
-                    for v in who:
-                        seen[world[v]] = True
-                elif found == NONE:
+                if found == NONE:
                     _propagate(net, state, _take(net, state, c))
                 if luck == 0:
                     break

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from republish.attacks.linear.board import Board, all_alike, ranges
-from republish.attacks.linear.sampling import _sweeps
+from republish.attacks.linear.sampling import Walkers, _sweeps
 from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
 from republish.attacks.linear.worlds import first_world
 from republish.types import BoolArray, FloatArray, IntArray
 
 _WARM_UP, _UNSETTLED = 10, 0.1
+_PILOT, _LEAST = (
+    50,
+    4,
+)  # chains to learn how many unknowns one meets; fewest chains a sweep proposes in a component
 _ROUNDS, _FEW = 20, 0.005  # so small a share of new cells is not worth another round
 
 
@@ -24,8 +28,8 @@ class Budget:
     one person, given up in a component after `patience` failures more than successes (and one more for every four
     people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
     only. `start` to find any world of a component where the true one is not given. Everybody whose worlds were not
-    counted is sampled by `chains` of about `moves` moves in all, but at least `sweeps` over everyone, and half as many
-    to warm up.
+    counted is sampled by `chains` of about `moves` moves of one unknown in all, but at least `sweeps` over everyone,
+    and a quarter as many to warm up.
     """
 
     nodes: int = 20_000
@@ -36,7 +40,7 @@ class Budget:
     start: int = 200_000
     chains: int = 4
     moves: int = 1_000_000
-    sweeps: int = 60
+    sweeps: int = 120
 
 
 @dataclass
@@ -53,29 +57,23 @@ class Weighing:
     counted: BoolArray
     sampled: BoolArray
     world: IntArray
+    walkers: Walkers = field(default_factory=lambda: _walkers([]))
     drift: float = 0.0
     unsettled: int = 0
 
     def sample(self, budget: Budget, seed: int) -> None:
         """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`."""
-        board, who = self.board, np.flatnonzero(self.sampled)
+        board, who = self.board, self.walkers.who
         if not len(who):
             return
         halves = np.zeros((2 * budget.chains, board.cells))
         half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
         for chain in range(budget.chains):
             world, none = self.world.copy(), np.zeros(board.cells)
-            _sweeps(board.net, board.code, world, who, half // 2, seed + 3 * chain, none)
-            for part in (0, 1):
-                _sweeps(
-                    board.net,
-                    board.code,
-                    world,
-                    who,
-                    half,
-                    seed + 3 * chain + part + 1,
-                    halves[2 * chain + part],
-                )
+            for part, (counts, sweeps) in enumerate(
+                [(none, half // 2), (halves[2 * chain], half), (halves[2 * chain + 1], half)]
+            ):
+                _sweeps(board.net, board.code, world, self.walkers, sweeps, seed + 3 * chain + part, counts)
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
         shares = halves[:, cells] / half
         self.probability[cells] = shares.mean(axis=0)
@@ -111,10 +109,10 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
     there = [who for who, has in zip(large, have, strict=True) if has]
     if not there:
         return found
-    everyone = np.concatenate(there)
-    found.sampled[everyone] = True
-    found.seen[found.world[everyone]] = True
-    _watch(found, everyone, seed)
+    found.walkers = _walkers(there)
+    found.sampled[found.walkers.who] = True
+    found.seen[found.world[found.walkers.who]] = True
+    _watch(found, seed)
     for who in there:
         patience = budget.patience + len(who) // 4
         _search(
@@ -124,12 +122,25 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
     return found
 
 
-def _watch(found: Weighing, who: IntArray, seed: int) -> None:
-    """See which cells worlds hold that are reached by moves, for as long as a good many are new."""
-    board, before = found.board, 0
-    for around in range(_ROUNDS):
-        shares = np.zeros(board.cells)
-        _sweeps(board.net, board.code, found.world, who, _WARM_UP, seed + around, shares)
+def _walkers(parts: list[IntArray]) -> Walkers:
+    """The unknowns of some components, with as many chains as are needed to learn how long they are."""
+    size = np.array([len(part) for part in parts], dtype=np.int64)
+    who = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+    return Walkers(who, np.append(0, np.cumsum(size)), np.minimum(size, _PILOT))
+
+
+def _watch(found: Weighing, seed: int) -> None:
+    """See which cells worlds hold that are reached by moves, for as long as a good many are new.
+
+    The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
+    """
+    board, walkers, before = found.board, found.walkers, 0
+    shares = np.zeros(board.cells)
+    met = _sweeps(board.net, board.code, found.world, walkers, 1, seed, shares)
+    needed = np.diff(walkers.start) * walkers.chains // np.maximum(met, 1)
+    found.walkers = walkers._replace(chains=np.maximum(needed, _LEAST))
+    for around in range(1, _ROUNDS + 1):
+        _sweeps(board.net, board.code, found.world, found.walkers, _WARM_UP, seed + around, shares)
         found.seen |= shares > 0
         seen = int(np.count_nonzero(found.seen))
         if seen - before < _FEW * seen:
