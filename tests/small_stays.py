@@ -128,6 +128,24 @@ def random_weeks(rng: np.random.Generator, returns: bool = False) -> list[Week]:
     return weeks
 
 
+def twin_weeks(rng: np.random.Generator) -> list[Week]:
+    """Two people always come back together, one of whom had other values before; a few others, and counterfeits."""
+    value = dict(zip("eq", rng.choice(4, 2, replace=False).tolist(), strict=True))
+    weeks: list[Week] = []
+    for release in range(5):
+        before = weeks[-1].people if weeks else {}
+        people = {name: (1, value[name]) for name in "eq"} if release in (2, 4) else {}
+        if release < 2 and rng.random() < 0.8:
+            people["q"] = (1, int(rng.choice([v for v in range(4) if v != value["q"]])))
+        for name in ("r", "s")[: rng.integers(1, 3)]:
+            if rng.random() < 0.7:
+                people[name] = before.get(name) if rng.random() < 0.8 else None  # type: ignore[assignment]
+                people[name] = people[name] or (1, int(rng.integers(4)))
+        nobody = [(1, int(rng.integers(4))) for _ in range(rng.poisson(0.5))]
+        weeks.append(Week(people, nobody))
+    return weeks
+
+
 @dataclass
 class Worlds:
     """All worlds that explain a series: the value of every life in each; and the people and stays of lives.

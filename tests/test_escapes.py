@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 from republish.escapes import _LONGEST, _arrows_of, _room, _search, _way, escape_risk
 from republish.stays import FREE, NOBODY, Stays
-from small_stays import Week, entries_of_lives, naive_record, random_weeks, worlds_of
+from small_stays import Week, entries_of_lives, naive_record, random_weeks, twin_weeks, worlds_of
 
 SHARES = (0.04, 0.3)
 V, W, X = 0, 1, 2
-KINDS = {"any": (False, 1000), "returns": (True, 800)}
+KINDS = {
+    "any": (random_weeks, 1000),
+    "returns": (partial(random_weeks, returns=True), 800),
+    "twins": (twin_weeks, 800),
+}
 
 
 @cache
 def small_series(kind: str) -> list[list[Week]]:
-    returns, count = KINDS[kind]
-    made = (random_weeks(np.random.default_rng(seed), returns) for seed in range(count))
+    draw, count = KINDS[kind]
+    made = (draw(np.random.default_rng(seed)) for seed in range(count))
     return [weeks for weeks in made if any(week.people for week in weeks)]
 
 
@@ -166,6 +170,18 @@ def test_two_counterfeits_serve_two_stays_of_a_life() -> None:
     ]
     assert exact_and_bound(weeks, 0.04)["x"][0][0] == pytest.approx(1 - 0.96**2)
     assert bounds(weeks, 0.04)["x"][0] >= 1 - 0.96**2 - 1e-9
+
+
+def test_who_comes_back_together_with_another_is_not_also_a_way_by_an_earlier_life() -> None:
+    """The twin of e had other values before: if she is compromised, both the exchange and that way are blocked."""
+    weeks = [
+        Week({"r": (1, 2), "q": (1, 0)}),
+        Week({"r": (1, 2), "q": (1, 3)}, [(1, 0)]),
+        Week({"r": (1, 2), "e": (1, 0), "q": (1, 1)}),
+        Week({}),
+        Week({"e": (1, 0), "q": (1, 1)}, [(1, 2)]),
+    ]
+    assert bounds(weeks, 0.1)["e"] == [pytest.approx(0.1)]
 
 
 def test_an_empty_record_has_no_risk() -> None:

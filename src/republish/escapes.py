@@ -176,7 +176,7 @@ def _tied_risk(arrows, stays, lives, alike, p, used, taken, risk):  # type: igno
         mine = stays[lives[k] : lives[k + 1]]
         sign = -2 - mine[0]
         used[arrows.person[mine[0]]] = sign
-        blocked = _like(arrows, stays, lives, alike, k, p)
+        blocked = _like(arrows, stays, lives, alike, k, p, used, sign)
         c = arrows.cohort[mine[0]]
         for w in range(arrows.bounds[c], arrows.bounds[c + 1]):
             value = arrows.value[w]
@@ -203,8 +203,11 @@ def _tied_risk(arrows, stays, lives, alike, p, used, taken, risk):  # type: igno
 
 
 @njit(cache=True)
-def _like(arrows, stays, lives, alike, k, p):  # type: ignore[no-untyped-def]
-    """The probability that everyone with the same stays as life k and another value is compromised."""
+def _like(arrows, stays, lives, alike, k, p, used, sign):  # type: ignore[no-untyped-def]
+    """The probability that everyone with the same stays as life k and another value is compromised; they are used then.
+
+    Such a person may have other lives, and must not be on a way out as well.
+    """
     mine = stays[lives[k]]
     blocked = 1.0
     for step in (-1, 1):  # lives that are alike stand side by side
@@ -214,6 +217,7 @@ def _like(arrows, stays, lives, alike, k, p):  # type: ignore[no-untyped-def]
             v, w = arrows.value[arrows.slot[mine]], arrows.value[arrows.slot[other]]
             if v != w and _may_have(arrows, mine, w) and _may_have(arrows, other, v):
                 blocked *= p
+                used[arrows.person[other]] = sign
             j += step
     return blocked
 
