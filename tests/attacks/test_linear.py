@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from attacks.histories import Series, random_history
 from attacks.linear_twins import worlds
 from republish.attacks import Adversary, History
-from republish.attacks.candidates import members, sizes
+from republish.attacks.candidates import intersected, lives, members, sizes
 from republish.attacks.linear import Budget, LinearFindings, linear
+from republish.attacks.linear.board import board_of
+from republish.attacks.linear.weighing import weigh
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -31,7 +33,9 @@ SHAPES = st.fixed_dictionaries(
 )
 KNOWN = st.sets(st.integers(0, 7), max_size=3)
 COUNTED = Budget(nodes=10**6)
-SEARCHED = Budget(largest=0, support=10**6, patience=10**6, thorough=10**6, moves=20, sweeps=2, chains=2)
+SEARCHED = Budget(
+    largest=0, support=10**6, patience=10**6, thorough=10**6, effort=10**9, moves=20, sweeps=2, chains=2
+)
 
 
 def case(shape: dict, known: set[int]) -> tuple[History, np.ndarray, list[dict]]:
@@ -175,6 +179,23 @@ def test_the_same_seed_finds_the_same() -> None:
     one, other = (linear(history, known, budget=budget, seed=9) for _ in range(2))
     assert (one.confidence == other.confidence).all()
     assert one.stages == other.stages
+
+
+def test_chains_start_at_the_true_world_and_where_search_has_ended() -> None:
+    """However little is sampled, a true value is seen: it is never called impossible for want of time."""
+    history = random_history(3, people=300, values=5, releases=2, size=6)
+    nobody = np.zeros(history.people, dtype=np.bool_)
+    findings = linear(history, nobody, budget=Budget(largest=0, nodes=0, moves=1, sweeps=2, effort=0))
+    assert findings.stages.sampled > 50, findings.stages
+    assert (findings.confidence > 0).all()
+    unknowns = lives(history)
+    board = board_of(unknowns, intersected(unknowns))
+    truth = np.append(unknowns.truth, -1)[board.unknown]
+    weighed = weigh(board, truth, Budget(largest=0, nodes=0), seed=1)
+    mine = np.flatnonzero(weighed.sampled & (truth >= 0))
+    assert len(mine) > 50
+    assert (board.code[weighed.world[mine]] == truth[mine]).all()
+    assert (weighed.moved[mine] != weighed.world[mine]).any()
 
 
 @pytest.mark.parametrize("seed", range(6))

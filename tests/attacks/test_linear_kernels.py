@@ -168,7 +168,7 @@ def test_a_search_leaves_everything_as_it_was(seed: int) -> None:
             )[counts > 0]
             seen = np.zeros(board.cells, dtype=np.bool_)
             for cell in range(board.net.cell_start[who[0]], board.net.cell_start[who[0] + 1]):
-                if _support(board.net, state, world, seen, cell, 50) == 1:
+                if _support(board.net, state, world, seen, cell, 50)[0] == 1:
                     assert world[who[0]] == cell and seen[cell]
                     assert _is_world(board.net, world, who)
     for name in ("alive", "left", "settled", "possible", "height", "length", "waits"):

@@ -224,7 +224,7 @@ def _count(net, state, who, nodes, most):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-def]
-    """Change `world` into one that holds `cell`, FOUND; NONE if there is none, GAVE_UP after so many nodes.
+    """Change `world` into one that holds `cell`, FOUND; NONE if there is none, GAVE_UP after so many nodes; how many.
 
     Whoever need not change keeps her cell: search stays where the world is in disorder. New cells of it are `seen`.
     """
@@ -243,7 +243,7 @@ def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-d
                         world[u] = _sole_cell(net, state, u)
                         seen[world[u]] = True
                 _undo(net, state, bottom)
-                return FOUND
+                return FOUND, steps
             depth += 1
             height[depth], at[depth], choose[depth], tried[depth] = state.height[0], c, first, 0
         while depth >= 0:
@@ -260,7 +260,7 @@ def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-d
         else:
             fine = _propagate(net, state, _take(net, state, at[depth]))
     _undo(net, state, bottom)
-    return NONE if depth < 0 else GAVE_UP
+    return (NONE if depth < 0 else GAVE_UP), steps
 
 
 @njit(cache=True)
@@ -312,27 +312,30 @@ def _disorder(net, state, world, bottom):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _search(net, state, world, who, seen, nodes, patience, thorough):  # type: ignore[no-untyped-def]
+def _search(net, state, world, who, seen, limits, thorough):  # type: ignore[no-untyped-def]
     """Seek another world for everyone of `who` who was seen with one value only; if `thorough`, one for every cell.
 
-    `seen` and `world` go along. Cells proved impossible are taken for good, and what follows from that. Where search
-    gave up `patience` times more often than it succeeded it is stopped.
+    `world` becomes the last one found, and cells of worlds are `seen`. Cells proved impossible are taken for good, and
+    what follows from that. `limits` are the most nodes for one cell, how much oftener than it succeeded search may give
+    up, and the most nodes of all. How many were used.
     """
+    nodes, patience, most = limits
+    used = 0
     for everyone in (False, True):  # whoever was seen with one value only comes first
         luck = patience if thorough or not everyone else 0
         for u in who:
-            if luck == 0:
-                break
             first, last = net.cell_start[u], net.cell_start[u + 1]
             for c in range(first, last):
+                if luck == 0 or used >= most:
+                    break
                 if seen[c] or not state.alive[c] or not (everyone or seen[first:last].sum() == 1):
                     continue
-                found = _support(net, state, world, seen, c, nodes)
+                found, steps = _support(net, state, world, seen, c, nodes)
+                used += steps + 1
                 luck += 1 if found != GAVE_UP else -1
                 if found == NONE:
                     _propagate(net, state, _take(net, state, c))
-                if luck == 0:
-                    break
+    return used
 
 
 @njit(cache=True)

@@ -25,21 +25,22 @@ class Budget:
     """How hard to try: what takes longer is left open, which is never wrong.
 
     `nodes` to count the worlds of a component of at most `largest` people, `support` to find a world for one value of
-    one person, given up in a component after `patience` failures more than successes (and one more for every four
+    one person, given up in a component after `patience` failures more than successes (and one more for every eight
     people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
-    only. `start` to find any world of a component where the true one is not given. Everybody whose worlds were not
-    counted is sampled by `chains` of about `moves` moves of one unknown in all, but at least `sweeps` over everyone,
-    and a quarter as many to warm up.
+    only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
+    given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
+    but at least `sweeps` over everyone, and a quarter as many to warm up.
     """
 
     nodes: int = 20_000
     largest: int = 60
     support: int = 200
-    patience: int = 50
+    patience: int = 20
     thorough: int = 60
+    effort: int = 100_000
     start: int = 200_000
     chains: int = 4
-    moves: int = 1_000_000
+    moves: int = 400_000
     sweeps: int = 120
 
 
@@ -48,6 +49,7 @@ class Weighing:
     """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
+    `world` is the first one known, `moved` the one that watching and searching ended with.
     """
 
     board: Board
@@ -57,31 +59,45 @@ class Weighing:
     counted: BoolArray
     sampled: BoolArray
     world: IntArray
+    moved: IntArray
     walkers: Walkers = field(default_factory=lambda: _walkers([]))
     drift: float = 0.0
     unsettled: int = 0
 
     def sample(self, budget: Budget, seed: int) -> None:
-        """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`."""
+        """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`.
+
+        Every other chain starts at the first world, the true one where it is given, the others where search has ended.
+        """
         board, who = self.board, self.walkers.who
         if not len(who):
             return
-        halves = np.zeros((2 * budget.chains, board.cells))
+        halves = np.zeros((2, budget.chains, board.cells))
         half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
         for chain in range(budget.chains):
-            world, none = self.world.copy(), np.zeros(board.cells)
+            world, none = (self.world, self.moved)[chain % 2].copy(), np.zeros(board.cells)
             for part, (counts, sweeps) in enumerate(
-                [(none, half // 2), (halves[2 * chain], half), (halves[2 * chain + 1], half)]
+                [(none, half // 2), (halves[0, chain], half), (halves[1, chain], half)]
             ):
                 _sweeps(board.net, board.code, world, self.walkers, sweeps, seed + 3 * chain + part, counts)
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
-        shares = halves[:, cells] / half
-        self.probability[cells] = shares.mean(axis=0)
-        differs = np.abs(shares[::2].mean(axis=0) - shares[1::2].mean(axis=0))
+        shares = halves[:, :, cells] / half
+        self.seen[cells] |= (shares > 0).any(axis=(0, 1))
+        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * budget.chains * half)
+        differs = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
+        if budget.chains > 1:
+            starts = shares[:, ::2].mean(axis=(0, 1)) - shares[:, 1::2].mean(axis=(0, 1))
+            differs = np.maximum(differs, np.abs(starts))
         self.drift = float(differs.max())
         theirs = board.net.owner[cells][differs > _UNSETTLED]
         self.unsettled = int(np.count_nonzero(board.unknown[np.unique(theirs)] >= 0))
-        self.seen[cells] |= self.probability[cells] > 0
+
+    def _smoothed(self, cells: IntArray, shares: FloatArray, worlds: int) -> FloatArray:
+        """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible."""
+        owner, seen = self.board.net.owner[cells], self.seen[cells]
+        more = np.bincount(owner, seen, minlength=self.board.count)[owner]
+        smoothed: FloatArray = (worlds * shares + seen) / (worlds + more)
+        return smoothed
 
 
 def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
@@ -95,7 +111,7 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
         np.zeros(board.cells, dtype=np.bool_),
         np.zeros(board.count, dtype=np.bool_),
         np.zeros(board.count, dtype=np.bool_),
-        np.full(board.count, -1, dtype=np.int64),
+        *np.full((2, board.count), -1, dtype=np.int64),
     )
     state = new_state(board)
     large = []
@@ -111,13 +127,13 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
         return found
     found.walkers = _walkers(there)
     found.sampled[found.walkers.who] = True
+    found.moved = found.world.copy()
     found.seen[found.world[found.walkers.who]] = True
     _watch(found, seed)
+    nodes = budget.effort
     for who in there:
-        patience = budget.patience + len(who) // 4
-        _search(
-            net, state, found.world, who, found.seen, budget.support, patience, len(who) <= budget.thorough
-        )
+        limits = budget.support, budget.patience + len(who) // 8, max(nodes, 0)
+        nodes -= _search(net, state, found.moved, who, found.seen, limits, len(who) <= budget.thorough)
     found.impossible[state.trail[: state.height[0]]] = True
     return found
 
@@ -136,11 +152,11 @@ def _watch(found: Weighing, seed: int) -> None:
     """
     board, walkers, before = found.board, found.walkers, 0
     shares = np.zeros(board.cells)
-    met = _sweeps(board.net, board.code, found.world, walkers, 1, seed, shares)
+    met = _sweeps(board.net, board.code, found.moved, walkers, 1, seed, shares)
     needed = np.diff(walkers.start) * walkers.chains // np.maximum(met, 1)
     found.walkers = walkers._replace(chains=np.maximum(needed, _LEAST))
     for around in range(1, _ROUNDS + 1):
-        _sweeps(board.net, board.code, found.world, found.walkers, _WARM_UP, seed + around, shares)
+        _sweeps(board.net, board.code, found.moved, found.walkers, _WARM_UP, seed + around, shares)
         found.seen |= shares > 0
         seen = int(np.count_nonzero(found.seen))
         if seen - before < _FEW * seen:
