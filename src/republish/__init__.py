@@ -56,6 +56,7 @@ _HOMES = {
     "republish.release": ("Release",),
     "republish.requirements": (
         "AlphaKAnonymity",
+        "BTPrivacy",
         "BetaLikeness",
         "DeltaDisclosure",
         "EntropyLDiversity",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from republish.release import Release as Release
     from republish.requirements import AlphaKAnonymity as AlphaKAnonymity
     from republish.requirements import BetaLikeness as BetaLikeness
+    from republish.requirements import BTPrivacy as BTPrivacy
     from republish.requirements import DeltaDisclosure as DeltaDisclosure
     from republish.requirements import EntropyLDiversity as EntropyLDiversity
     from republish.requirements import KAnonymity as KAnonymity

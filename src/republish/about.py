@@ -34,7 +34,10 @@ def about_release(
             "paper": publisher.paper,
             "parameters": parameters_of(publisher),
         },
-        "every_group_satisfies": [requirement.describe() for requirement in policy.requirements],
+        "every_group_satisfies": [
+            *(requirement.describe() for requirement in policy.requirements),
+            *([policy.bt.describe()] if policy.bt else []),
+        ],
         "requirements": promises["one_table"],
         "promised_over_the_series": promises["series"] or ["nothing: each release is protected alone"],
         "not_promised_over_the_series": limits_of(promises["series"]),

@@ -11,6 +11,7 @@ from republish.release import Release, build_release
 from republish.schema import Schema
 from republish.secret import Secret
 from republish.verify import verify_against_view, verify_frame
+from republish.verify_bt import checks_of_beliefs
 
 
 def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None = None) -> Release:
@@ -21,5 +22,8 @@ def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None
     grouping = publisher.publish(shuffled, Memory.empty(), secret.generator("publisher"))
     release, group_of_row = build_release(shuffled, grouping, secret, "once")
     verification = verify_frame(release.frame(), schema, publisher.requirements)
-    verification.with_checks(verify_against_view(release, shuffled, group_of_row)).require()
+    verification.with_checks(
+        verify_against_view(release, shuffled, group_of_row),
+        *checks_of_beliefs(publisher, shuffled, group_of_row),
+    ).require()
     return release

@@ -19,7 +19,7 @@ from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
-from republish.requirements import Requirement, parse_requirements, requirements_text
+from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.families import Uniqueness
 from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 
@@ -44,6 +44,7 @@ class Policy:
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
         needing = [r.text for r in self.requirements if r.needs_sensitive]
+        needing += [self.bt.text] if self.bt is not None else []
         if needing and self.schema.sensitive is None:
             raise PolicyError(f"{', '.join(needing)} needs a sensitive column; label one in the schema")
         if self.schema.identifier is None:
@@ -92,12 +93,20 @@ class Policy:
         return found
 
     @property
+    def bt(self) -> BTPrivacy | None:
+        """The (B,t)-privacy of every release, where the publisher has it; checked while the view is at hand."""
+        found: BTPrivacy | None = getattr(self.publisher, "bt", None)
+        return found
+
+    @property
     def promises(self) -> dict[str, Any]:
         """The promises as the ledger records them."""
-        promises = {
+        promises: dict[str, Any] = {
             "one_table": requirements_text(self.requirements),
             "series": list(self.publisher.series_promises),
         }
+        if self.bt is not None:
+            promises["when_published"] = [self.bt.text]
         return promises if self.gate is None else promises | {"gate": self.gate.public()}
 
     def document(self) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from republish.types import IntArray
 from republish.verdict import Verdict, recorded_problems
 from republish.verify import Verification, verify_against_view, verify_release
 from republish.verify_beliefs import require_beliefs, shown_to
+from republish.verify_bt import checks_of_beliefs
 from republish.verify_series import (
     Appearances,
     SeriesVerification,
@@ -316,7 +317,10 @@ class Series:
         """Check what lies on disk, not what the publisher or this process believes; return it as read back."""
         found = verify_release(draft.folder, view.schema, self.policy.requirements)
         stored = read_release(draft.folder, view.schema, Scales.of(view))
-        verification = found.with_checks(verify_against_view(stored, view, group_of_row))
+        verification = found.with_checks(
+            verify_against_view(stored, view, group_of_row),
+            *checks_of_beliefs(self.policy.publisher, view, group_of_row),
+        )
         promises = self.policy.publisher.series_promises
         if promises and view.people is not None:
             signatures = signatures_of(draft.folder, view.schema, view.values)

@@ -100,11 +100,16 @@ def check_against_memory(
 
 @dataclass(frozen=True)
 class SeriesVerification:
-    """What is wrong with the ledger and its files, the checks of every release, and how many new lives began."""
+    """What is wrong with the ledger and its files, the checks of every release, and how many new lives began.
+
+    What is `not_recomputable` was checked when it was published, while the view was at hand; nothing that is
+    stored says whether it holds.
+    """
 
     problems: tuple[str, ...]
     releases: dict[int, Verification]
     new_lives: int = 0
+    not_recomputable: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -113,12 +118,15 @@ class SeriesVerification:
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
-        return {
+        document = {
             "holds": self.holds,
             "problems": list(self.problems),
             "new_lives": self.new_lives,
             "releases": {str(number): found.as_dict() for number, found in self.releases.items()},
         }
+        if self.not_recomputable:
+            document["not_recomputable"] = list(self.not_recomputable)
+        return document
 
 
 class Promising(Protocol):
@@ -202,7 +210,8 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
                 problems += walk.cohorts.differences(memory)
         except _UNREADABLE:
             problems.append("the memory cannot be read any more")
-    return SeriesVerification(tuple(problems), releases, walk.new_lives)
+    unseen = tuple(walk.promises.get("when_published", ()))
+    return SeriesVerification(tuple(problems), releases, walk.new_lives, unseen)
 
 
 class _Walk:

@@ -237,6 +237,11 @@ def _verify_series(folder: Path, schema: Path | None, require: str, gate: bool, 
                 f"verified: {len(found.releases)} releases, chain and files intact, every group satisfies "
                 f"{promised['one_table']}; over the series: {'; '.join(promised['series']) or 'nothing promised'}"
             )
+            for promise in found.not_recomputable:
+                say(
+                    f"          but not {promise}: it was checked when each release was published and cannot be "
+                    "recomputed, since raw quasi-identifiers are not stored"
+                )
             skipped = {r: sum(c.unchecked for c in v.checks) for r, v in found.releases.items()}
             if any(skipped.values()):
                 affected = sum(map(bool, skipped.values()))

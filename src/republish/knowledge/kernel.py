@@ -11,6 +11,7 @@ other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,6 +21,14 @@ from republish.microdata import INTERVAL, MISSING, TREE, Axis, Microdata
 from republish.types import FloatArray, IntArray
 
 _STRANGE = np.inf  # a label the corpus does not have: at distance 1 from everything
+
+
+class _Held(NamedTuple):
+    """The values of every tuple: `code[c]` occurs `times[c]` times for c from `starts[j]` to `starts[j + 1]`."""
+
+    starts: IntArray
+    code: IntArray
+    times: FloatArray
 
 
 def kernel_prior(
@@ -48,13 +57,16 @@ def kernel_prior(
     m = len(corpus.values)
     places, of_row = _distinct(points)
     sources, source = _distinct(corpus.points)
-    counts = np.zeros((sources.shape[1], m))
-    np.add.at(counts, (source, corpus.codes), 1.0)
-    overall = counts.sum(axis=0) / corpus.rows if corpus.rows else np.full(m, 1 / m)
+    # Most tuples bear few of the values: those that each bears, and how often, from `starts[j]` on.
+    borne, counts = np.unique(source * m + corpus.codes, return_counts=True)
+    starts = np.searchsorted(borne, np.arange(sources.shape[1] + 1) * m)
+    held = _Held(starts, borne % m, counts.astype(np.float64))
+    shares = np.bincount(corpus.codes, minlength=m) / max(1, corpus.rows)
+    overall = shares if corpus.rows else np.full(m, 1 / m)
     kinds = np.array([axis.kind_code for axis in corpus.axes], dtype=np.int64)
     widths = corpus.widths
     prior = _regression(
-        places.T.copy(), sources.T.copy(), counts, kinds, widths, bands, _levels(corpus.axes), overall
+        places.T.copy(), sources.T.copy(), held, kinds, widths, bands, _levels(corpus.axes), overall
     )
     rows: FloatArray = prior[of_row]
     return rows
@@ -122,9 +134,9 @@ def _distance(a, b, kind, width, levels):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _regression(places, sources, counts, kinds, widths, bands, levels, overall):  # type: ignore[no-untyped-def]
+def _regression(places, sources, held, kinds, widths, bands, levels, overall):  # type: ignore[no-untyped-def]
     """For every place the weighted counts of all sources, as shares; `overall` where all weights are zero."""
-    m = counts.shape[1]
+    m = len(overall)
     prior = np.zeros((len(places), m))
     for i in range(len(places)):
         total = 0.0
@@ -137,8 +149,8 @@ def _regression(places, sources, counts, kinds, widths, bands, levels, overall):
                     break
                 weight *= 1.0 - x * x
             if weight > 0.0:
-                for s in range(m):
-                    prior[i, s] += weight * counts[j, s]
+                for c in range(held.starts[j], held.starts[j + 1]):
+                    prior[i, held.code[c]] += weight * held.times[c]
         for s in range(m):
             total += prior[i, s]
         for s in range(m):

@@ -28,7 +28,7 @@ from republish.publishers.m_invariance import MInvariance
 from republish.publishers.mondrian import Mondrian
 from republish.publishers.rplus_tree import RPlusTree
 from republish.publishers.tau_safety import TauSafety
-from republish.requirements import KAnonymity, Requirement
+from republish.requirements import BTPrivacy, KAnonymity, Requirement
 
 __all__ = [
     "PUBLISHERS",
@@ -136,6 +136,8 @@ def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
         if value.lower() in ("true", "false"):
             return value.lower() == "true"
         raise PolicyError(f"{name}: {field.name} must be true or false")
+    if field.type == "BTPrivacy | None":
+        return BTPrivacy.of(value)
     try:
         if field.type == "int | str":
             return int(value) if value.lstrip("-").isdigit() else value
@@ -145,6 +147,11 @@ def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def parameters_of(publisher: Publisher) -> dict[str, Any]:
-    """The parameters that `make_publisher` would need, requirements aside."""
+    """The parameters that `make_publisher` would need, requirements and what is not asked for aside."""
     fields = dataclasses.fields(publisher)  # type: ignore[arg-type]  # every publisher is a dataclass
-    return {field.name: getattr(publisher, field.name) for field in fields if field.name not in _NOT_TEXT}
+    given = {field.name: getattr(publisher, field.name) for field in fields if field.name not in _NOT_TEXT}
+    return {
+        name: value.parameter if isinstance(value, BTPrivacy) else value
+        for name, value in given.items()
+        if value is not None
+    }

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
+from republish.requirements.bt_privacy import rows_within
 from republish.requirements.rules import rows_satisfy
 from republish.selection import quickselect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from republish.requirements.bt_privacy import Beliefs
     from republish.requirements.rules import Rules
 
 FLAT = 1
@@ -70,6 +72,7 @@ class _Task(NamedTuple):
 
     space: Space
     rules: Rules
+    beliefs: Beliefs
     rows: _Rows
     strict: bool
 
@@ -84,11 +87,13 @@ class _Cut(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def partition(space: Space, rules: Rules, codes: NDArray[np.int32], strict: bool) -> NDArray[np.int32]:
+def partition(
+    space: Space, rules: Rules, beliefs: Beliefs, codes: NDArray[np.int32], strict: bool
+) -> NDArray[np.int32]:
     """Return the group of each row, numbered from 0 without gaps.
 
     The groups are written over `codes`, and `space.points` is permuted. All rows together must satisfy the
-    rules; the codes mean nothing where only the size matters.
+    rules and what is asked of beliefs; the codes mean nothing where only the size matters.
     """
     q, n = space.points.shape
     rows = _Rows(
@@ -102,7 +107,7 @@ def partition(space: Space, rules: Rules, codes: NDArray[np.int32], strict: bool
         np.empty(q, np.float64),
     )
     if n > 0:
-        _divide_all(_Task(space, rules, rows, strict), n)
+        _divide_all(_Task(space, rules, beliefs, rows, strict), n)
     current = -1
     for i in range(n):
         if rows.buffer[i] > 0.0:
@@ -235,16 +240,21 @@ def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
 
 @njit(cache=True, nogil=True)
 def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
-    """Divide the rows and return where, or return `begin` where a side would not satisfy the rules."""
-    rules, rows = task.rules, task.rows
+    """Divide the rows and return where, or return `begin` where a side would not satisfy what is asked."""
+    rules, beliefs, rows = task.rules, task.beliefs, task.rows
     if cut.middle - begin < rules.min_size or end - cut.middle < rules.min_size:
         return begin
-    _move(rows, cut, begin, end, not rules.plain)
+    _move(rows, cut, begin, end, beliefs.asked or not rules.plain)
     # A refused cut leaves the rows moved: their order within the range means nothing.
     if not rules.plain:
         if not rows_satisfy(rules, rows.codes[begin : cut.middle], rows.counts):
             return begin
         if not rows_satisfy(rules, rows.codes[cut.middle : end], rows.counts):
+            return begin
+    if beliefs.asked:
+        if not rows_within(beliefs, rows.number[begin : cut.middle], rows.codes[begin : cut.middle]):
+            return begin
+        if not rows_within(beliefs, rows.number[cut.middle : end], rows.codes[cut.middle : end]):
             return begin
     return cut.middle
 

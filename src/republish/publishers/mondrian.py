@@ -16,6 +16,8 @@ leaves for categories (those below the lowest common ancestor where there is a h
   halves, in the order of the leaves, are the last resort; missing values are cut off first there too. Rows
   that agree in every quasi-identifier are halved as well. With nothing but k to satisfy, every group then
   holds k to 2k-1 rows.
+- `bt` asks for (B,t)-privacy besides: a cut is made where both sides satisfy it too. It is not closed under
+  union, so a group that fails may have satisfying parts, which are never reached.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ import numpy as np
 
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
+from republish.knowledge import kernel_prior
 from republish.publishers._mondrian_kernel import Space, partition
 from republish.requirements import (
+    BTPrivacy,
     KAnonymity,
     Requirement,
     Whole,
@@ -36,6 +40,7 @@ from republish.requirements import (
     only_requirements,
     satisfied,
 )
+from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
 
 if TYPE_CHECKING:
     from republish.microdata import Microdata
@@ -46,11 +51,12 @@ _Memory = TypeVar("_Memory")
 
 @dataclass(frozen=True)
 class Mondrian:
-    """Groups of at least `k` rows that satisfy `require`, small in every quasi-identifier."""
+    """Groups of at least `k` rows that satisfy `require` and `bt`, small in every quasi-identifier."""
 
     k: int = 5
     require: tuple[Requirement, ...] = ()
     strict: bool = True
+    bt: BTPrivacy | None = None
 
     name: ClassVar[str] = "mondrian"
     paper: ClassVar[str] = (
@@ -61,6 +67,7 @@ class Mondrian:
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "bt", None if self.bt is None else BTPrivacy.of(self.bt))
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "require", only_requirements(self.require))
         if not isinstance(self.strict, bool):
@@ -82,7 +89,9 @@ class Mondrian:
         Raises:
             CannotPublish: the whole view taken as one group does not satisfy the requirements.
         """
-        return Grouping(group=divide(prepare(view), view.codes, view.whole, self.requirements, self.strict))
+        beliefs = NO_BELIEFS if self.bt is None else foreseen(view, self.bt)
+        space, asked = prepare(view), self.requirements
+        return Grouping(group=divide(space, view.codes, view.whole, asked, self.strict, beliefs))
 
     def remember(self, view: Microdata, grouping: Grouping, memory: _Memory) -> _Memory:
         """Return the memory as it is: nothing of a release matters for the next."""
@@ -106,8 +115,21 @@ def prepare(view: Microdata) -> Space:
     )
 
 
+def foreseen(view: Microdata, bt: BTPrivacy) -> Beliefs:
+    """Return what an adversary who knows the spread of values in this view believes of everyone in it."""
+    if view.schema.sensitive is None:
+        raise PolicyError(f"{bt.text} needs a sensitive column; label one in the schema")
+    tuples, place = np.unique(view.points, axis=1, return_inverse=True)
+    return beliefs_of(bt, kernel_prior(view, tuples, bt.b), place.ravel(), view.whole)
+
+
 def divide(
-    space: Space, codes: IntArray, whole: Whole, requirements: tuple[Requirement, ...], strict: bool
+    space: Space,
+    codes: IntArray,
+    whole: Whole,
+    requirements: tuple[Requirement, ...],
+    strict: bool,
+    beliefs: Beliefs = NO_BELIEFS,
 ) -> IntArray:
     """Return the group of each row, all of which satisfy the requirements; none for no rows."""
     rows = space.points.shape[1]
@@ -121,11 +143,17 @@ def divide(
             f"the whole view, taken as one group, must satisfy {', '.join(failing)}; its {rows} rows do not; "
             "lower the requirement or wait for more rows"
         )
+    if beliefs.asked and not rows_within(beliefs, np.arange(rows, dtype=np.int32), codes.astype(np.int32)):
+        raise CannotPublish(
+            f"the whole view, taken as one group, must satisfy (B,t)-privacy; its {rows} rows do not; "
+            "allow a larger t, or grant the adversary less by a larger B"
+        )
     # The kernel works in place: on copies, which also have one type whether or not the view may be written.
     group: IntArray = partition(
         space._replace(points=space.points.copy()),
         rules,
-        np.zeros(rows, np.int32) if rules.plain else codes.astype(np.int32),
+        beliefs,
+        np.zeros(rows, np.int32) if rules.plain and not beliefs.asked else codes.astype(np.int32),
         strict,
     )
     return group

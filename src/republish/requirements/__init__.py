@@ -5,6 +5,7 @@ from __future__ import annotations
 from republish.requirements.alpha_k_anonymity import AlphaKAnonymity
 from republish.requirements.base import Requirement, Whole, only_requirements
 from republish.requirements.beta_likeness import BetaLikeness
+from republish.requirements.bt_privacy import BTPrivacy
 from republish.requirements.delta_disclosure import DeltaDisclosure
 from republish.requirements.distinct_l_diversity import LDiversity
 from republish.requirements.entropy_l_diversity import EntropyLDiversity
@@ -19,6 +20,7 @@ from republish.requirements.weak_m_uniqueness import WeakMUniqueness
 
 __all__ = [
     "AlphaKAnonymity",
+    "BTPrivacy",
     "BetaLikeness",
     "DeltaDisclosure",
     "EntropyLDiversity",
