@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
 
-.PHONY: demo test test-long test-nojit bench bench-full lint format clean
+.PHONY: demo test test-long test-nojit bench bench-full reproduce lint format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
@@ -31,6 +31,10 @@ bench: $(READY)
 bench-full: $(READY)
 	$(BIN)/python -m bench --full
 
+# The papers' experiments with smaller views, plots and verdicts in reproduced/; every finished cell is kept.
+reproduce: $(READY)
+	REPUBLISH_ADULT='$(DATA)' $(BIN)/republish reproduce all --quick --out reproduced
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,5 +45,5 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo reproduced dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

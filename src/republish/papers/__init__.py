@@ -1,0 +1,40 @@
+"""Every experiment of the source papers as runnable studies, with plots and verdicts.
+
+from republish.papers import paper_named, reproduce
+
+made = reproduce(paper_named("js-reduce"), Path("out"), Scale(quick=True))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from republish.errors import PolicyError
+from republish.papers.run import Reproduction, reproduce
+from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Paper, Scale, Verdict
+
+__all__ = [
+    "NAMES",
+    "Cell",
+    "Claim",
+    "Figure",
+    "Finding",
+    "Lines",
+    "Paper",
+    "Reproduction",
+    "Scale",
+    "Verdict",
+    "paper_named",
+    "reproduce",
+]
+
+NAMES = ("js-reduce", "bayframe", "cor-split", "tau-safety", "banga", "everything")
+"""What can be reproduced; `everything` is a study of our own."""
+
+
+def paper_named(name: str) -> Paper:
+    """The studies of a paper; PolicyError for a name that is none."""
+    if name not in NAMES:
+        raise PolicyError(f"there are studies of {', '.join(NAMES)}; found another name")
+    paper: Paper = import_module(f"republish.papers.{name.replace('-', '_')}").PAPER
+    return paper

@@ -1,0 +1,219 @@
+"""Checks that only this paper needs: stretches of releases, and curves of record linkage over penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from republish.papers.checks import Check, below
+from republish.papers.study import Finding, Lines, Verdict
+from republish.types import FloatArray
+
+_LEVELS = 10
+_ENOUGH = 5
+
+
+def lower(low: str, high: str, least: int = 6) -> Check:
+    """Line `low` is nowhere above line `high`, in shape if so on average; fails with fewer than `least` in common.
+
+    A framework that leaves out all records of most releases must not win by the few that are left.
+    """
+
+    def check(lines: Lines) -> Finding:
+        found, common = below(low, high)(lines), len(lines.together(low, high)[0])
+        if common >= least:
+            return found
+        return Finding(Verdict.FAILS, f"{found.number}; {common} releases to compare, {least} needed")
+
+    return check
+
+
+def during(check: Check, first: int, last: int) -> Check:
+    """The check over the releases from `first` to `last`; fails where too few of them publish anything."""
+
+    def part(lines: Lines) -> Finding:
+        points = {}
+        for name, (x, y) in lines.points.items():
+            keep = [i for i, at in enumerate(x) if first <= float(at) <= last]
+            points[name] = ([x[i] for i in keep], y[keep])
+        found = check(Lines(points))
+        reached = any(x for x, _ in points.values())
+        verdict = Verdict.FAILS if reached and found.verdict is Verdict.NOT_RUN else found.verdict
+        return Finding(verdict, f"{found.number} (releases {first} to {last})")
+
+    return part
+
+
+def ends_lower(line: str, after: int) -> Check:
+    """The mean after that release is below the mean up to it; in shape if it is below the highest value.
+
+    Fails where nothing is published later.
+    """
+
+    def check(lines: Lines) -> Finding:
+        x, y = lines.points[line]
+        late = np.array([float(at) > after for at in x])
+        if not late.any() or late.all():
+            return Finding(Verdict.FAILS, f"{line} publishes nothing on one side of release {after}")
+        end, begin = float(y[late].mean()), float(y[~late].mean())
+        verdict = Verdict.HOLDS if end < begin else Verdict.SHAPE if end < y[~late].max() else Verdict.FAILS
+        return Finding(verdict, f"{line} {begin:.3g} up to release {after}, {end:.3g} later")
+
+    return check
+
+
+def wider_gap(pair: tuple[str, str], than: tuple[str, str]) -> Check:
+    """The first line of a pair exceeds the second by more, on average, than in the other pair; in shape if by size."""
+
+    def check(lines: Lines) -> Finding:
+        (a, b), (c, d) = lines.together(*pair), lines.together(*than)
+        if not len(a) or not len(c):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        one, other = float((a - b).mean()), float((c - d).mean())
+        verdict = (
+            Verdict.HOLDS
+            if one > max(other, 0.0)
+            else Verdict.SHAPE
+            if abs(one) > abs(other)
+            else Verdict.FAILS
+        )
+        return Finding(
+            verdict,
+            f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}",
+        )
+
+    return check
+
+
+def alike(one: str, other: str, within: float) -> Check:
+    """Two lines differ by at most `within` on average; in shape by twice that."""
+
+    def check(lines: Lines) -> Finding:
+        a, b = lines.together(one, other)
+        if not len(a):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        return _apart(float(np.abs(a - b).mean()), within, f"{one} and {other}")
+
+    return check
+
+
+def alike_maps(one: str, other: str, within: float) -> Check:
+    """At equal record linkage the penalties of two lines differ by at most `within` on average; in shape twice.
+
+    Fails where too few levels have releases of both; so does `cheaper`.
+    """
+
+    def check(lines: Lines) -> Finding:
+        a, b = _penalties(lines, one, other)
+        if len(a) < _ENOUGH:
+            return _too_few(len(a), one, other)
+        return _apart(float(np.abs(a - b).mean()), within, f"GCP at equal RL of {one} and {other}")
+
+    return check
+
+
+def cheaper(low: str, high: str, factor: float = 1.05) -> Check:
+    """At each level of record linkage that both reach, `low` has at most `factor` times the penalty of `high`.
+
+    In shape if so on average.
+    """
+
+    def check(lines: Lines) -> Finding:
+        a, b = _penalties(lines, low, high)
+        if len(a) < _ENOUGH:
+            return _too_few(len(a), low, high)
+        fine = a <= factor * b
+        verdict = (
+            Verdict.HOLDS if fine.all() else Verdict.SHAPE if a.mean() <= factor * b.mean() else Verdict.FAILS
+        )
+        return Finding(
+            verdict,
+            f"GCP {a.mean():.4g} for {low} and {b.mean():.4g} for {high} at equal RL; "
+            f"so at {np.count_nonzero(fine)} of {len(fine)} levels",
+        )
+
+    return check
+
+
+def narrower(narrow: str, wide: str) -> Check:
+    """Penalty and record linkage of one line span less than those of the other; in shape if one of the two does."""
+
+    def check(lines: Lines) -> Finding:
+        spans = [(_span(_numbers(x)), _span(y)) for x, y in (lines.points[narrow], lines.points[wide])]
+        fewer = sum(mine < theirs for mine, theirs in zip(*spans, strict=True))
+        verdict = (Verdict.FAILS, Verdict.SHAPE, Verdict.HOLDS)[fewer]
+        said = [
+            f"{name}: GCP {min(x):.4g} to {max(x):.4g}, RL {y.min():.4g} to {y.max():.4g}"
+            for name in (narrow, wide)
+            for x, y in [(_numbers(lines.points[name][0]), lines.points[name][1])]
+        ]
+        return Finding(verdict, "; ".join(said))
+
+    return check
+
+
+def drops_then_stays(names: Sequence[str], limit: float) -> Check:
+    """From the third release on no line is above its first value or above the limit; in shape up to twice the limit."""
+
+    def check(lines: Lines) -> Finding:
+        first = np.array([lines.at(name, 1) for name in names])
+        later = np.array([lines.y(name)[2:].max() for name in names])
+        verdict = Verdict.FAILS
+        if (later < first).all():
+            verdict = (
+                Verdict.HOLDS
+                if (later <= limit).all()
+                else Verdict.SHAPE
+                if (later <= 2 * limit).all()
+                else verdict
+            )
+        return Finding(
+            verdict,
+            f"from {first.min():.3g} to {first.max():.3g} at first; from release 3 on at most {later.max():.3g}",
+        )
+
+    return check
+
+
+def _apart(distance: float, within: float, what: str) -> Finding:
+    verdict = (
+        Verdict.HOLDS if distance <= within else Verdict.SHAPE if distance <= 2 * within else Verdict.FAILS
+    )
+    return Finding(verdict, f"{what} differ by {distance:.3g} on average")
+
+
+def _numbers(x: Sequence[object]) -> FloatArray:
+    return np.array([float(at) for at in x])  # type: ignore[arg-type]
+
+
+def _span(values: FloatArray) -> float:
+    return float(values.max() - values.min())
+
+
+def _too_few(levels: int, one: str, other: str) -> Finding:
+    said = f"{one} and {other} both have releases near {levels} of {_LEVELS} levels of RL; {_ENOUGH} needed"
+    return Finding(Verdict.FAILS, said)
+
+
+def _penalties(lines: Lines, one: str, other: str) -> tuple[FloatArray, FloatArray]:
+    """The penalty of two lines, interpolated, at levels of record linkage that both reach.
+
+    Of ten levels those count near which, within a tenth of the stretch, both lines have a release: where there is
+    none an interpolated penalty is that of no release.
+    """
+    curves = []
+    for name in (one, other):
+        x, y = lines.points[name]
+        order = np.argsort(y, kind="stable")
+        curves.append((y[order], _numbers(x)[order]))
+    low = max(curve[0][0] for curve in curves)
+    high = min(curve[0][-1] for curve in curves)
+    if low > high:
+        return np.empty(0), np.empty(0)
+    levels = np.linspace(low, high, _LEVELS)
+    near = (high - low) / _LEVELS + 1e-12
+    for linked, _ in curves:
+        levels = levels[(np.abs(levels[:, None] - linked) <= near).any(axis=1)]
+    first, second = (np.interp(levels, *curve) for curve in curves)
+    return first, second

@@ -1,0 +1,167 @@
+"""How claims are judged: each check is made of what is expected, and looks at the lines of a figure.
+
+A claim *holds* within its tolerance, *holds in shape* where the tendency is right and the size is not, else it does
+not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from republish.papers.study import Finding, Lines, Value, Verdict
+from republish.types import FloatArray
+
+Check = Callable[[Lines], Finding]
+
+_WORST = (Verdict.FAILS, Verdict.NOT_RUN, Verdict.SHAPE, Verdict.HOLDS)
+
+
+def below(low: str, high: str, factor: float = 1.0) -> Check:
+    """Line `low` is nowhere above `factor` times line `high`; in shape if so on average."""
+
+    def check(lines: Lines) -> Finding:
+        one, other = lines.together(low, high)
+        if not len(one):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        fine = one <= factor * other + 1e-12
+        on_average = one.mean() <= factor * other.mean() + 1e-12
+        verdict = Verdict.HOLDS if fine.all() else Verdict.SHAPE if on_average else Verdict.FAILS
+        places = f"at {np.count_nonzero(fine)} of {len(fine)} points"
+        return Finding(
+            verdict, f"{low} {_said(one.mean())}, {high} {_said(other.mean())} on average; so {places}"
+        )
+
+    return check
+
+
+def lower(low: str, high: str) -> Check:
+    """Line `low` is lower than line `high` on average, wherever their points lie; there is no shape of this."""
+
+    def check(lines: Lines) -> Finding:
+        one, other = float(lines.y(low).mean()), float(lines.y(high).mean())
+        verdict = Verdict.HOLDS if one <= other else Verdict.FAILS
+        return Finding(verdict, f"{low} {_said(one)}, {high} {_said(other)}")
+
+    return check
+
+
+def at_most(line: str, limit: float, loosely: float | None = None) -> Check:
+    """No value of the line exceeds the limit; in shape up to `loosely`, by default half as much again."""
+    bounds = limit, limit * 1.5 if loosely is None else loosely
+    return _bounded(line, "at most", bounds, np.max, lambda v, bound: v <= bound + 1e-12)
+
+
+def reaches(line: str, limit: float, loosely: float | None = None) -> Check:
+    """Somewhere the line is as high as the limit; in shape from `loosely`, by default two thirds of it."""
+    bounds = limit, limit / 1.5 if loosely is None else loosely
+    return _bounded(line, "reaches", bounds, np.max, lambda v, bound: v >= bound - 1e-12)
+
+
+def at_least(line: str, limit: float, loosely: float | None = None) -> Check:
+    """No value of the line lies below the limit; in shape down to `loosely`, by default two thirds of it."""
+    bounds = limit, limit / 1.5 if loosely is None else loosely
+    return _bounded(line, "at least", bounds, np.min, lambda v, bound: v >= bound - 1e-12)
+
+
+def near(line: str, x: Value, value: float, within: float) -> Check:
+    """The line has this value at x, give or take `within`; in shape within three times that."""
+
+    def check(lines: Lines) -> Finding:
+        found = lines.at(line, x)
+        off = abs(found - value)
+        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 3 * within else Verdict.FAILS
+        return Finding(verdict, f"{line} {_said(found)} at {x}, the paper {_said(value)}")
+
+    return check
+
+
+def grows(line: str, by: float = 0.0) -> Check:
+    """From the first to the last place the line rises by at least `by`, step by step; in shape if it rises at all.
+
+    Step by step means that at least three quarters of its pairs of places rise.
+    """
+    return _trend(line, 1.0, by)
+
+
+def falls(line: str, by: float = 0.0) -> Check:
+    """As `grows`, downwards."""
+    return _trend(line, -1.0, by)
+
+
+def flat(line: str, within: float) -> Check:
+    """Highest and lowest value differ by at most `within`; in shape if by twice that."""
+
+    def check(lines: Lines) -> Finding:
+        values = lines.y(line)
+        spread = float(values.max() - values.min())
+        verdict = (
+            Verdict.HOLDS if spread <= within else Verdict.SHAPE if spread <= 2 * within else Verdict.FAILS
+        )
+        return Finding(verdict, f"{line} between {_said(values.min())} and {_said(values.max())}")
+
+    return check
+
+
+def all_of(*checks: Check) -> Check:
+    """The worst of several findings, with all their numbers."""
+
+    def check(lines: Lines) -> Finding:
+        found = [one(lines) for one in checks]
+        worst = min((f.verdict for f in found), key=_WORST.index)
+        return Finding(worst, "; ".join(f.number for f in found))
+
+    return check
+
+
+def judge(check: Check, lines: Lines) -> Finding:
+    """The finding of a check; where a line that it asks for was not computed, `not run`."""
+    try:
+        return check(lines)
+    except (KeyError, ValueError) as missing:
+        if isinstance(missing, ValueError) and "not in list" not in str(missing):
+            raise
+        return Finding(Verdict.NOT_RUN, "not computed in this run")
+
+
+def _bounded(
+    line: str,
+    word: str,
+    bounds: tuple[float, float],
+    of: Callable[[FloatArray], float],
+    fits: Callable[[float, float], bool],
+) -> Check:
+    def check(lines: Lines) -> Finding:
+        found, (limit, loosely) = float(of(lines.y(line))), bounds
+        verdict = (
+            Verdict.HOLDS if fits(found, limit) else Verdict.SHAPE if fits(found, loosely) else Verdict.FAILS
+        )
+        return Finding(verdict, f"{line} {word} {_said(found)}; limit {_said(limit)}")
+
+    return check
+
+
+def _trend(line: str, sign: float, by: float) -> Check:
+    def check(lines: Lines) -> Finding:
+        values = sign * lines.y(line)
+        if len(values) < 2:
+            return Finding(Verdict.NOT_RUN, "fewer than two places")
+        steps = values[None, :] - values[:, None]
+        later = np.triu_indices(len(values), 1)
+        share = float(np.mean(steps[later] >= -1e-12))
+        change = float(values[-1] - values[0])
+        verdict = (
+            Verdict.HOLDS
+            if change >= by and change > 0 and share >= 0.75
+            else Verdict.SHAPE
+            if change > 0
+            else Verdict.FAILS
+        )
+        return Finding(verdict, f"{line} from {_said(sign * values[0])} to {_said(sign * values[-1])}")
+
+    return check
+
+
+def _said(number: float) -> str:
+    return f"{number:.3g}"

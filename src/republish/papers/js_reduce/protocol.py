@@ -1,0 +1,227 @@
+"""The protocol of JS-reduce's experiments (section 7): views, kinds of knowledge, defenders and adversaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+
+from republish.datasets import hospital
+from republish.grouping import Grouping
+from republish.inference import Reasoning
+from republish.knowledge import Classes, Extracted, Knowledge, Transitions, learn, read_knowledge
+from republish.memory import Memory, sight
+from republish.metrics import (
+    Workload,
+    estimated_counts,
+    global_certainty_penalty,
+    relative_error,
+    true_counts,
+)
+from republish.microdata import Microdata, read_view
+from republish.papers.study import Row, Scale
+from republish.publishers import JSReduce, Mondrian, Publisher
+from republish.release import build_release
+from republish.requirements import LDiversity, TCloseness
+from republish.schema import Schema, read_schema
+from republish.secret import Secret
+from republish.types import FloatArray
+
+TERMINAL = ("deceased", "discharged")
+DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
+    "l-diversity",
+    "t-closeness",
+    "(B,t)-privacy",
+    "JS-reduce",
+    "JS-reduce (ours)",
+)
+RIVALS = (DIVERSITY, CLOSENESS, BT)
+DK, IE, SPM, FEWER, FEWEST = "DK", "IE", "SPM", "SPM, 1/5 of the corpus", "SPM, 1/25 of the corpus"
+SNAPSHOT, ONE_STEP, FULL = "snapshot", "1 step", "full (2 and more steps)"
+REACHES = {SNAPSHOT: SNAPSHOT, ONE_STEP: ONE_STEP, DK: FULL}
+SHARES = {SPM: 1.0, FEWER: 0.2, FEWEST: 0.04}
+SHOWN, ALL = "published rows", "all rows, 1 for one left out"
+OMEGA, EXACT = "omega (the paper's)", "exact"
+SELECTIVITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many views of how many rows, and how many queries of each selectivity are put to a release."""
+
+    views: int
+    rows: int
+    queries: int
+
+
+SIZES = {"full": Size(24, 5000, 10_000), "quick": Size(24, 1000, 1000)}
+
+
+def size_of(scale: Scale) -> Size:
+    """The size of a scale."""
+    return SIZES["quick" if scale.quick else "full"]
+
+
+@dataclass(frozen=True)
+class Views:
+    """The views of the series with pseudonyms, their schema, and the knowledge that they were drawn from."""
+
+    views: tuple[Microdata, ...]
+    schema: Schema
+    knowledge: Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class Incremental(Extracted):
+    """IE: sequences counted over everybody, as Alg. 5 does, beside a prior that is known by class."""
+
+    def knowledge(self, counts: Transitions, values: pl.Series) -> Knowledge:
+        """What the counts say, those of the present view included."""
+        keys = counts.table.columns[:-1]
+        everybody = counts.table.with_columns(pl.lit(0, pl.Int32).alias("class"))
+        pooled = everybody.group_by(keys).agg(pl.col("count").sum()).sort(keys)
+        counted = Transitions(counts.order, pooled).to_knowledge(values, Classes.everyone())
+        assert self.prior is not None
+        return by_class(counted, self.prior.aligned(values))
+
+
+def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
+    """The prior and the classes of what is known, with what was counted over everybody as sequential part."""
+    assert counted.sequential is not None
+    table = np.repeat(counted.sequential[:1], known.classes.count, axis=0)
+    prior = known.prior[: known.classes.count]
+    return Knowledge(known.values, known.classes, prior, table, counted.order, known.terminal)
+
+
+@lru_cache(maxsize=2)
+def series(size: Size, seed: int) -> Views:
+    """The hospital series, read as it would be for publication."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        hospital(size.views, size.rows, seed).write(folder)
+        schema = read_schema(folder / "schema.toml")
+        known = read_knowledge(folder / "knowledge", schema)
+        assert isinstance(known, Knowledge)
+        secret, values, found = Secret.from_text("papers " * 8), None, []
+        for file in sorted((folder / "views").iterdir()):
+            found.append(read_view(file, schema, values).pseudonymous(secret))
+            values = found[-1].values
+    return Views(tuple(found), schema, known)
+
+
+@lru_cache(maxsize=8)
+def knowledge_of(kind: str, size: Size, seed: int) -> Knowledge | Extracted:
+    """DK: what the series is drawn from. IE: counted in its own views. SPM: in others drawn from the same."""
+    known = series(size, seed).knowledge
+    if kind == DK:
+        return known
+    if kind == IE:
+        return Incremental(2, known.classes, TERMINAL, prior=known)
+    corpus = hospital(size.views, max(1, round(size.rows * SHARES[kind])), seed + 92).views
+    counted = learn(corpus, series(size, seed).schema, Classes.everyone(), 2, terminal=TERMINAL)
+    return by_class(counted.aligned(known.values), known)
+
+
+def publisher_of(technique: str, knowledge: Knowledge | Extracted, j: float = 0.6) -> Publisher:
+    """A technique with the bold parameters of Table 5."""
+    if technique == PAPERS:
+        return JSReduce.as_published(k=3, t=0.5, j=j, knowledge=knowledge)
+    if technique == OURS:
+        return JSReduce(k=3, t=0.5, j=j, knowledge=knowledge)
+    if technique == BT:
+        from republish.requirements.bt_privacy import BTPrivacy
+
+        return Mondrian(k=2, bt=BTPrivacy(b=0.5, t=0.8))
+    return Mondrian(k=2, require=(LDiversity(2) if technique == DIVERSITY else TCloseness(0.8),))
+
+
+def adversaries(kinds: tuple[str, ...], size: Size, seed: int) -> dict[tuple[str, str], Reasoning]:
+    """By kind of knowledge and posterior: the paper's adversary of every kind, and ours who knows all."""
+    found = {}
+    for kind in kinds:
+        steps = {SNAPSHOT: 0, ONE_STEP: 1}.get(kind)
+        known = knowledge_of(kind if steps is None else DK, size, seed)
+        found[kind, OMEGA] = Reasoning(known, "omega", steps, "product")
+    found[DK, EXACT] = Reasoning(knowledge_of(DK, size, seed))
+    return found
+
+
+def published(
+    views: Views, publisher: Publisher, minds: Mapping[tuple[str, str], Reasoning], queries: int = 0
+) -> list[Row]:
+    """Publish the series and attack it release by release.
+
+    Rows are of several kinds (`what`): an `attack` has `gain` and `confidence` for a release, an adversary and a
+    posterior; a `release` has `left_out`; a `penalty` is that `of` some rows; an `error` that of the queries of one
+    selectivity.
+    A release without rows gives an adversary nothing to gain, and has no row of an attack.
+    """
+    memory, secret = Memory.empty(), Secret.from_text("papers " * 8)
+    remembered = dict.fromkeys(minds, Memory.empty())
+    rows: list[Row] = []
+    for number, view in enumerate(views.views, start=1):
+        grouping = publisher.publish(view, memory, np.random.default_rng(0))
+        seen = sight(view, np.zeros(view.rows, np.uint64), grouping.group + 1, number, memory)
+        memory = publisher.remember(view, grouping, memory.merged(seen))
+        rows += _useful(view, grouping, secret, number, queries)
+        for (kind, posterior), mind in minds.items():
+            thoughts = mind.thoughts(mind.respondents(view), remembered[kind, posterior])
+            shown = grouping.group >= 0
+            found = mind.inferred(thoughts, grouping.group, grouping.group[shown], view.codes[shown]).p
+            remembered[kind, posterior] = mind.remembered(
+                thoughts, found, remembered[kind, posterior].merged(seen)
+            )
+            if shown.any():
+                gain, confidence = scored(view, grouping, found)
+                about: Row = {"what": "attack", "release": number, "adversary": kind, "posterior": posterior}
+                about["reach"] = REACHES.get(kind, "")
+                rows.append({**about, "gain": gain, "confidence": confidence})
+    return rows
+
+
+def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[float, float]:
+    """The average adversary gain (7.2) and the average confidence in the true value, of the published rows."""
+    shown = grouping.group >= 0
+    group, codes = grouping.group[shown], view.codes[shown]
+    held = np.zeros((grouping.groups, len(view.values)))
+    np.add.at(held, (group, codes), 1)
+    share = held[group, codes] / held.sum(axis=1)[group]
+    p = posterior[shown, codes]
+    gain = np.divide(p - share, 1 - share, out=np.zeros_like(p), where=share < 1)
+    return float(gain.mean()), float(p.mean())
+
+
+def _useful(view: Microdata, grouping: Grouping, secret: Secret, number: int, queries: int) -> list[Row]:
+    release, _ = build_release(view, grouping, secret, number)
+    left_out = grouping.suppressed
+    rows: list[Row] = [
+        {"what": "release", "release": number, "left_out": 100 * left_out / view.rows},
+        {
+            "what": "penalty",
+            "release": number,
+            "of": ALL,
+            "value": global_certainty_penalty(release, left_out),
+        },
+    ]
+    if left_out < view.rows:
+        penalty = global_certainty_penalty(release)
+        rows.append({"what": "penalty", "release": number, "of": SHOWN, "value": penalty})
+    for selectivity in SELECTIVITIES if queries else ():
+        asked = Workload.random(view, queries, len(view.axes), selectivity, seed=number)
+        true = true_counts(view, asked)
+        estimated = estimated_counts(release, asked) if left_out < view.rows else np.zeros(len(true))
+        error = relative_error(true, estimated).median
+        rows.append(
+            {
+                "what": "error",
+                "release": number,
+                "selectivity": round(100 * selectivity),
+                "error": 100 * error,
+            }
+        )
+    return rows

@@ -1,0 +1,146 @@
+"""Pages of reproduced papers: one HTML file that needs nothing else, and the same in Markdown."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from republish import __version__
+from republish.papers.study import Verdict
+
+if TYPE_CHECKING:
+    from republish.papers.run import Judged, Reproduction, Shown
+
+_MARKS = {
+    Verdict.HOLDS: "&#10003;",
+    Verdict.SHAPE: "&#8776;",
+    Verdict.FAILS: "&#10007;",
+    Verdict.NOT_RUN: "&#8211;",
+}
+_CLASSES = {Verdict.HOLDS: "holds", Verdict.SHAPE: "shape", Verdict.FAILS: "fails", Verdict.NOT_RUN: "none"}
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+img { max-width: 100%; height: auto; background: white; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0 2rem; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; } td.verdict { white-space: nowrap; font-weight: 600; }
+.holds { color: #00734d; } .shape { color: #996600; } .fails { color: #b84a00; } .none { color: #777; }
+@media (prefers-color-scheme: dark) { .holds { color: #35c99b; } .shape { color: #f0b840; } .fails { color: #ff8a4c; } }
+.why { margin: .3rem 0 0; } nav li { margin: .2rem 0; } small { color: #777; }
+@media (max-width: 45rem) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block;
+  border-bottom: 1px solid var(--line); padding: .4rem 0; } thead { display: none; } }
+"""
+
+
+def html(made: Sequence[Reproduction]) -> str:
+    """A page of one or several papers, pictures inside."""
+    title = made[0].paper.title if len(made) == 1 else "The papers, reproduced"
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+    ]
+    if len(made) > 1:
+        links = "".join(
+            f'<li><a href="#{one.paper.name}">{escape(one.paper.title)}</a>: {escape(_tally(one))}</li>'
+            for one in made
+        )
+        parts.append(f"<nav><ul>{links}</ul></nav>")
+    parts += [_section(one, named=len(made) > 1) for one in made]
+    return "\n".join([*parts, "</body></html>", ""])
+
+
+def markdown(made: Sequence[Reproduction]) -> str:
+    """The verdicts of one or several papers as tables, without pictures."""
+    return "\n".join(line for one in made for line in _written(one))
+
+
+def _section(made: Reproduction, named: bool) -> str:
+    paper = made.paper
+    heading = f'<h2 id="{paper.name}">{escape(paper.title)}</h2>' if named else ""
+    return "\n".join(
+        [
+            heading,
+            f"<p>{escape(paper.citation)}</p><p>{escape(paper.data)}</p>",
+            f"<p>{escape(_tally(made))}. <small>{escape(_origin(made))}</small></p>",
+            *(_figure(shown) for shown in made.shown),
+        ]
+    )
+
+
+def _figure(shown: Shown) -> str:
+    figure = shown.figure
+    picture = f"<p>Not run: {escape(figure.needs or 'nothing was computed for it')}.</p>"
+    if shown.picture is not None:
+        data = base64.b64encode(shown.picture.read_bytes()).decode()
+        picture = (
+            f'<img alt="{escape(figure.name)}: {escape(figure.title)}" src="data:image/png;base64,{data}">'
+        )
+    rows = "".join(_judged(one) for one in shown.judged)
+    columns = ("The paper says", "Counts as holding if", "We found", "Verdict")
+    head = "<thead><tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr></thead>"
+    return f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}<table>{head}<tbody>{rows}</tbody></table>"
+
+
+def _judged(one: Judged) -> str:
+    verdict = one.finding.verdict
+    why = f'<p class="why">{escape(one.claim.why)}</p>' if _explained(one) else ""
+    return (
+        f"<tr><td>{escape(one.claim.says)}</td><td>{escape(one.claim.tolerance)}</td>"
+        f"<td>{escape(one.finding.number)}{why}</td>"
+        f'<td class="verdict {_CLASSES[verdict]}">{_MARKS[verdict]} {verdict.value}</td></tr>'
+    )
+
+
+def _explained(one: Judged) -> bool:
+    return bool(one.claim.why) and one.finding.verdict in (Verdict.FAILS, Verdict.SHAPE)
+
+
+def _tally(made: Reproduction) -> str:
+    said = [f"{number} {verdict.value}" for verdict in Verdict if (number := made.count(verdict))]
+    return f"{sum(len(shown.judged) for shown in made.shown)} claims: " + ", ".join(said)
+
+
+def _origin(made: Reproduction) -> str:
+    size = "quick run, smaller views" if made.scale.quick else "full run"
+    return (
+        f"{size}, seed {made.scale.seed}, republish {__version__}, {made.date.isoformat()}, "
+        f"{made.seconds / 60:.0f} minutes of computing"
+    )
+
+
+def _written(made: Reproduction) -> list[str]:
+    paper = made.paper
+    lines = [
+        f"## {paper.title}",
+        "",
+        paper.citation,
+        "",
+        paper.data,
+        "",
+        f"{_tally(made)}. {_origin(made)}.",
+        "",
+    ]
+    lines += [
+        "| figure | the paper says | counts as holding if | we found | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    whys = []
+    for shown in made.shown:
+        for one in shown.judged:
+            cells = (
+                shown.figure.name,
+                one.claim.says,
+                one.claim.tolerance,
+                one.finding.number,
+                one.finding.verdict.value,
+            )
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+            if _explained(one):
+                whys.append(f"- **{shown.figure.name}** ({one.claim.says}): {one.claim.why}")
+    return [*lines, "", *whys, ""] if whys else [*lines, ""]

@@ -1,0 +1,112 @@
+"""A census series published in memory: the releases of a publisher without a folder, a ledger or a verification."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from republish.attacks import History, Table
+from republish.datasets import census
+from republish.events import Appearances, events_of
+from republish.grouping import Grouping
+from republish.memory import Memory, sight
+from republish.microdata import Microdata, read_view
+from republish.publishers import Publisher
+from republish.release import Release, build_release
+from republish.schema import Schema, read_schema
+from republish.secret import Secret
+from republish.types import IntArray, WordArray
+
+
+@dataclass(frozen=True)
+class Made:
+    """One release: the view it was made of, what was published, and what was remembered afterwards.
+
+    `rows` are digests of the quasi-identifiers, `seconds` what grouping and generalizing took.
+    """
+
+    number: int
+    view: Microdata
+    grouping: Grouping
+    release: Release
+    memory: Memory
+    rows: WordArray
+    seconds: float
+
+    @property
+    def counterfeits(self) -> float:
+        """Counterfeits in percent of the published rows."""
+        return 100 * self.grouping.counterfeits / len(self.release.group)
+
+
+def publish_all(views: Iterable[pl.DataFrame], publisher: Publisher, seed: int) -> Iterator[Made]:
+    """Publish every view of a census series in turn, each with what the publisher remembers of those before."""
+    schema, secret = census_schema(), secret_of(seed)
+    memory, values = Memory.empty(), None
+    for number, frame in enumerate(views, 1):
+        view = read_view(frame, schema, values).pseudonymous(secret)
+        rng = np.random.default_rng([seed, number])
+        start = time.perf_counter()
+        grouping = publisher.publish(view, memory, rng)
+        release, group_of_row = build_release(view, grouping, secret, seed, number)
+        seconds = time.perf_counter() - start
+        rows = view.row_digests(secret)
+        memory = publisher.remember(
+            view, grouping, memory.merged(sight(view, rows, group_of_row, number, memory))
+        )
+        values = view.values
+        yield Made(number, view, grouping, release, memory, rows, seconds)
+
+
+class Trail:
+    """What an adversary reads in a series, kept release by release without all that it was made of."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[WordArray, IntArray, WordArray, Grouping]] = []
+        self.last: Made | None = None
+
+    def add(self, one: Made) -> None:
+        """Keep the next release."""
+        assert one.view.people is not None
+        self._seen.append((one.view.people, one.view.codes, one.rows, one.grouping))
+        self.last = one
+
+    def history(self) -> History:
+        """The releases so far, to somebody who is granted who is in which group, and event lists."""
+        assert self.last is not None
+        everyone, tables, appearances = self.last.memory, [], []
+        for people, codes, rows, grouping in self._seen:
+            person = everyone.find(people)
+            row_group = np.concatenate([grouping.group, grouping.counterfeit_group]).astype(np.int64)
+            row_code = np.concatenate([codes, grouping.counterfeit_code]).astype(np.int64)
+            tables.append(Table(person, grouping.group, row_group, row_code))
+            appearances.append(Appearances(person, codes, rows))
+        events = events_of(everyone.size, appearances)
+        truth = [codes for _, codes, _, _ in self._seen]
+        return History.of(everyone.size, len(self.last.view.values), tables, events, truth)
+
+
+def history_of_all(made: Iterable[Made]) -> History:
+    """What an adversary reads in these releases."""
+    trail = Trail()
+    for one in made:
+        trail.add(one)
+    return trail.history()
+
+
+def secret_of(seed: int) -> Secret:
+    """The secret of a series with this seed."""
+    return Secret.from_text(f"the secret of a series with seed {seed}")
+
+
+def census_schema() -> Schema:
+    """The schema of every census series."""
+    with tempfile.TemporaryDirectory() as folder:
+        census(people=10, rows=1, views=1).write(folder)
+        return read_schema(Path(folder) / "schema.toml")

@@ -1,0 +1,105 @@
+"""Reproduces a paper: computes, draws, judges, and writes a page."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from republish.papers import page
+from republish.papers.cells import Progress, run_cells, seconds_of
+from republish.papers.checks import judge
+from republish.papers.drawing import draw
+from republish.papers.study import Claim, Figure, Finding, Paper, Scale, Verdict
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what was found of it."""
+
+    claim: Claim
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure of a run: its claims judged, and its picture, or none where nothing was computed for it."""
+
+    figure: Figure
+    judged: tuple[Judged, ...]
+    picture: Path | None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out of one paper."""
+
+    paper: Paper
+    scale: Scale
+    shown: tuple[Shown, ...]
+    date: datetime.date
+    seconds: float
+
+    def count(self, verdict: Verdict) -> int:
+        """How many claims were judged so."""
+        return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
+
+    def as_dict(self) -> dict[str, object]:
+        """Everything that was found, as plain values."""
+        return {
+            "paper": self.paper.name,
+            "quick": self.scale.quick,
+            "seed": self.scale.seed,
+            "date": self.date.isoformat(),
+            "seconds": self.seconds,
+            "claims": [
+                {
+                    "figure": shown.figure.name,
+                    "says": one.claim.says,
+                    "tolerance": one.claim.tolerance,
+                    "found": one.finding.number,
+                    "verdict": one.finding.verdict.value,
+                }
+                for shown in self.shown
+                for one in shown.judged
+            ],
+        }
+
+
+def reproduce(
+    paper: Paper,
+    out: Path,
+    scale: Scale | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Compute every figure of a paper, and write CSV files, pictures, `index.html` and `results.md` to `out`.
+
+    What an earlier run with the same scale and version finished there is not computed again.
+    """
+    scale = scale or Scale()
+    kept = out / "cells"
+    studies = run_cells(
+        paper.cells(scale), scale, kept, workers or os.cpu_count() or 1, progress or (lambda *_: None)
+    )
+    shown = tuple(_show(figure, studies, out, scale.quick) for figure in paper.figures)
+    made = Reproduction(paper, scale, shown, datetime.date.today(), seconds_of(kept))
+    (out / "index.html").write_text(page.html([made]), encoding="utf-8")
+    (out / "results.md").write_text(page.markdown([made]), encoding="utf-8")
+    return made
+
+
+def _show(figure: Figure, studies: Mapping[str, pl.DataFrame], out: Path, quick: bool) -> Shown:
+    table = figure.table(studies)
+    if not table.height:
+        missing = Finding(Verdict.NOT_RUN, figure.needs or "nothing was computed for it")
+        return Shown(figure, tuple(Judged(claim, missing) for claim in figure.claims), None)
+    lines = figure.lines(table)
+    table.write_csv(out / f"{figure.file}.csv")
+    picture = out / f"{figure.file}.png"
+    draw(figure, lines, picture, quick)
+    return Shown(figure, tuple(Judged(claim, judge(claim.check, lines)) for claim in figure.claims), picture)

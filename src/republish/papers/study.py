@@ -1,0 +1,186 @@
+"""What a study of a paper is made of: computations, figures of their results, and what the paper claims of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from republish.types import FloatArray
+
+Value = str | float | int | bool
+Row = dict[str, Value]
+
+
+class Verdict(Enum):
+    """What our numbers say of a claim."""
+
+    HOLDS = "holds"
+    SHAPE = "holds in shape"
+    FAILS = "does not hold"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict, and the numbers behind it in words."""
+
+    verdict: Verdict
+    number: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is computed: `quick` takes smaller views. `adult` is where UCI Adult lies, if anywhere."""
+
+    quick: bool = False
+    adult: Path | None = None
+    seed: int = 7
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One computation, kept once it is finished: `run(scale, **settings)` returns rows.
+
+    Attributes:
+        study: whose rows these are; figures name the study that they show.
+        run: a function of a module, so that another process can call it.
+        settings: what it is called with, and columns of its rows.
+        timed: its rows tell how long something took, so nothing else runs meanwhile.
+    """
+
+    study: str
+    run: Callable[..., list[Row]]
+    settings: Mapping[str, Value]
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The numbers of a figure: for every line its points, x ascending (texts in the order of the rows)."""
+
+    points: Mapping[str, tuple[list[Value], FloatArray]]
+
+    def y(self, name: str) -> FloatArray:
+        """The values of one line."""
+        return self.points[name][1]
+
+    def at(self, name: str, x: Value) -> float:
+        """The value of one line at one place."""
+        places, values = self.points[name]
+        return float(values[places.index(x)])
+
+    def together(self, one: str, other: str) -> tuple[FloatArray, FloatArray]:
+        """The values of two lines at the places that both have."""
+        first, second = (dict(zip(*self.points[name], strict=True)) for name in (one, other))
+        common = [x for x in first if x in second]
+        return np.array([first[x] for x in common]), np.array([second[x] for x in common])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says of a figure, in our words.
+
+    Attributes:
+        says: the claim.
+        tolerance: what counts as holding, in words; the same as `check` decides.
+        check: looks at our numbers.
+        why: why it does not hold, or only in shape; to be written when that is known.
+    """
+
+    says: str
+    tolerance: str
+    check: Callable[[Lines], Finding]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure or table of a paper, made of the rows of one study.
+
+    Attributes:
+        name: as the paper numbers it.
+        title: what is to be seen.
+        study: whose rows.
+        x: the column along the axis.
+        y: the column of the values.
+        line: the column that tells lines apart.
+        labels: of the two axes, with units.
+        claims: what the paper says of it.
+        where: which rows: columns with the value, or the values, they must have.
+        bars: bars instead of lines.
+        points: points that no line joins.
+        front: a map of points instead, each line one point, and the front of those that none betters in both.
+        log: which axes are logarithmic: "", "x", "y", "xy".
+        needs: what must be given for it to be run at all, in words.
+    """
+
+    name: str
+    title: str
+    study: str
+    x: str
+    y: str
+    line: str
+    labels: tuple[str, str]
+    claims: tuple[Claim, ...]
+    where: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
+    bars: bool = False
+    points: bool = False
+    front: bool = False
+    log: str = ""
+    needs: str = ""
+
+    @property
+    def file(self) -> str:
+        """What its files are called."""
+        return "".join(c if c.isalnum() else "-" for c in self.name.lower()).replace("--", "-").strip("-")
+
+    def table(self, studies: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        """The rows it shows: line, x and y; the mean where several rows share a place."""
+        rows = studies.get(self.study)
+        if rows is None or self.y not in rows.columns:
+            return pl.DataFrame(schema={self.line: pl.String, self.x: pl.Float64, self.y: pl.Float64})
+        for column, wanted in self.where.items():
+            rows = rows.filter(pl.col(column).is_in(wanted if isinstance(wanted, tuple) else (wanted,)))
+        named = rows.with_columns(pl.col(self.line).cast(pl.String)).drop_nulls(self.y)
+        table = named.group_by(self.line, self.x, maintain_order=True).agg(pl.col(self.y).mean())
+        order = table.with_columns(pl.col(self.line).rle_id().alias("")).with_columns(
+            pl.col("").min().over(self.line)
+        )
+        by = [""] if table[self.x].dtype == pl.String else ["", self.x]
+        return order.sort(by, maintain_order=True).drop("")
+
+    def lines(self, table: pl.DataFrame) -> Lines:
+        """The table as lines, in the order in which they were computed."""
+        parts = table.partition_by(self.line, maintain_order=True, as_dict=True)
+        return Lines(
+            {
+                str(key[0]): (part[self.x].to_list(), part[self.y].cast(pl.Float64).to_numpy())
+                for key, part in parts.items()
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's experiments.
+
+    Attributes:
+        name: as it is asked for on the command line.
+        title: of the page.
+        citation: what is reproduced.
+        data: what our data are, and how they differ from the paper's.
+        cells: all computations at a scale.
+        figures: in the order of the paper.
+    """
+
+    name: str
+    title: str
+    citation: str
+    data: str
+    cells: Callable[[Scale], list[Cell]]
+    figures: tuple[Figure, ...]

@@ -1,0 +1,94 @@
+"""Checks that the claims of the tau-safety experiments need beyond the common ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from republish.papers.checks import Check
+from republish.papers.study import Finding, Lines, Verdict
+
+
+def higher(high: str, low: str, factor: float) -> Check:
+    """Line `high` is everywhere at least `factor` times line `low`; in shape if it is everywhere above it."""
+
+    def check(lines: Lines) -> Finding:
+        one, other = lines.together(high, low)
+        if not len(one):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        times = one / np.maximum(other, 1e-12)
+        least = float(times.min())
+        verdict = Verdict.HOLDS if least >= factor else Verdict.SHAPE if least > 1 else Verdict.FAILS
+        return Finding(verdict, f"{high} {least:.2f} to {times.max():.2f} times {low}")
+
+    return check
+
+
+def alike(one: str, other: str, within: float) -> Check:
+    """The lines differ nowhere by more than this share of the second; in shape by three times that."""
+
+    def check(lines: Lines) -> Finding:
+        first, second = lines.together(one, other)
+        if not len(first):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        off = float(np.max(np.abs(first - second) / np.maximum(second, 1e-12)))
+        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 3 * within else Verdict.FAILS
+        return Finding(verdict, f"{one} differs from {other} by at most {off:.2%}")
+
+    return check
+
+
+def never_fewer(more: str, fewer: str) -> Check:
+    """Line `more` is nowhere below line `fewer` and somewhere above; in shape if they are the same everywhere."""
+
+    def check(lines: Lines) -> Finding:
+        one, other = lines.together(more, fewer)
+        if not len(one):
+            return Finding(Verdict.NOT_RUN, "no place in common")
+        below_it, above = np.count_nonzero(one < other - 1e-12), np.count_nonzero(one > other + 1e-12)
+        verdict = Verdict.FAILS if below_it else Verdict.HOLDS if above else Verdict.SHAPE
+        said = f"{more} above {fewer} at {above}, below at {below_it} of {len(one)} points"
+        return Finding(verdict, f"{said}; {one.mean():.3g} and {other.mean():.3g} on average")
+
+    return check
+
+
+def multiplies(line: str, factor: float) -> Check:
+    """The last value is at least `factor` times the first, below 1 at most so; in shape if it moves that way."""
+
+    def check(lines: Lines) -> Finding:
+        values = lines.y(line)
+        if len(values) < 2:
+            return Finding(Verdict.NOT_RUN, "fewer than two places")
+        times = float(values[-1] / max(values[0], 1e-12))
+        enough, moves = (times >= factor, times > 1) if factor > 1 else (times <= factor, times < 1)
+        verdict = Verdict.HOLDS if enough else Verdict.SHAPE if moves else Verdict.FAILS
+        return Finding(verdict, f"{line} from {values[0]:.4g} to {values[-1]:.4g}, {times:.3g} times")
+
+    return check
+
+
+def levels_off(line: str) -> Check:
+    """The line rises, and no more in its second half than in its first; in shape if it rises at all."""
+
+    def check(lines: Lines) -> Finding:
+        values = lines.y(line)
+        if len(values) < 3:
+            return Finding(Verdict.NOT_RUN, "fewer than three places")
+        middle = values[len(values) // 2]
+        first, second = float(middle - values[0]), float(values[-1] - middle)
+        rises = first + second > 0
+        verdict = Verdict.HOLDS if rises and second <= first else Verdict.SHAPE if rises else Verdict.FAILS
+        return Finding(verdict, f"{line} from {values[0]:.3g} by {middle:.3g} to {values[-1]:.3g}")
+
+    return check
+
+
+def mostly_none(line: str) -> Check:
+    """At least half of the places are 0; in shape if any is after the first."""
+
+    def check(lines: Lines) -> Finding:
+        none = lines.y(line) == 0
+        verdict = Verdict.HOLDS if none.mean() >= 0.5 else Verdict.SHAPE if none[1:].any() else Verdict.FAILS
+        return Finding(verdict, f"{line} 0 at {np.count_nonzero(none)} of {len(none)} points")
+
+    return check

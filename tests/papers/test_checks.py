@@ -1,0 +1,93 @@
+"""Verdicts on made-up numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from republish.papers.checks import (
+    Check,
+    all_of,
+    at_least,
+    at_most,
+    below,
+    falls,
+    flat,
+    grows,
+    judge,
+    lower,
+    near,
+    reaches,
+)
+from republish.papers.study import Lines, Verdict
+
+HOLDS, SHAPE, FAILS, NOT_RUN = Verdict.HOLDS, Verdict.SHAPE, Verdict.FAILS, Verdict.NOT_RUN
+
+
+def lines(**points: list[float]) -> Lines:
+    return Lines({name: (list(range(len(y))), np.array(y, dtype=float)) for name, y in points.items()})
+
+
+@pytest.mark.parametrize(
+    "check, a, b, verdict",
+    [
+        (below("a", "b"), [1, 2, 3], [1, 3, 4], HOLDS),
+        (below("a", "b"), [1, 4, 3], [1, 3, 9], SHAPE),
+        (below("a", "b"), [2, 4, 9], [1, 5, 3], FAILS),
+        (below("a", "b", factor=0.5), [1, 1], [2, 4], HOLDS),
+        (below("a", "b", factor=0.5), [2, 2], [2, 3], FAILS),
+        (lower("a", "b"), [1, 5], [4], HOLDS),
+        (lower("a", "b"), [5], [4], FAILS),
+        (at_most("a", 3), [1, 3], [], HOLDS),
+        (at_most("a", 3), [1, 4.5], [], SHAPE),
+        (at_most("a", 3), [1, 4.6], [], FAILS),
+        (at_most("a", 3, loosely=3.2), [1, 3.3], [], FAILS),
+        (at_least("a", 3), [3, 9], [], HOLDS),
+        (at_least("a", 3), [2, 9], [], SHAPE),
+        (at_least("a", 3), [1, 9], [], FAILS),
+        (reaches("a", 3), [0, 3], [], HOLDS),
+        (reaches("a", 3), [0, 2], [], SHAPE),
+        (reaches("a", 3), [0, 1], [], FAILS),
+        (near("a", 1, 5, within=1), [0, 6], [], HOLDS),
+        (near("a", 1, 5, within=1), [0, 8], [], SHAPE),
+        (near("a", 1, 5, within=1), [0, 9], [], FAILS),
+        (grows("a"), [1, 2, 3], [], HOLDS),
+        (grows("a", by=3), [1, 2, 3], [], SHAPE),
+        (grows("a"), [2, 5, 1, 0, 3], [], SHAPE),
+        (grows("a"), [2, 2], [], FAILS),
+        (grows("a"), [3, 2], [], FAILS),
+        (grows("a"), [3], [], NOT_RUN),
+        (falls("a"), [3, 2, 2], [], HOLDS),
+        (falls("a"), [3, 4], [], FAILS),
+        (flat("a", 1), [3, 4, 3], [], HOLDS),
+        (flat("a", 1), [3, 5], [], SHAPE),
+        (flat("a", 1), [3, 6], [], FAILS),
+        (all_of(at_most("a", 3), at_least("a", 1)), [1, 4], [], SHAPE),
+        (all_of(at_most("a", 3), at_least("a", 9)), [1, 2], [], FAILS),
+        (at_most("c", 3), [1], [], NOT_RUN),
+        (near("a", 7, 5, within=1), [0, 6], [], NOT_RUN),
+    ],
+)
+def test_a_claim_is_judged(check: Check, a: list[float], b: list[float], verdict: Verdict) -> None:
+    assert judge(check, lines(a=a, b=b)).verdict is verdict
+
+
+def test_the_numbers_are_said() -> None:
+    assert (
+        judge(below("a", "b"), lines(a=[1, 4], b=[2, 3])).number
+        == "a 2.5, b 2.5 on average; so at 1 of 2 points"
+    )
+    assert judge(reaches("a", 0.5), lines(a=[0.1, 0.61234])).number == "a reaches 0.612; limit 0.5"
+
+
+def test_lines_are_compared_where_both_have_points() -> None:
+    two = Lines({"a": ([1, 2], np.array([9.0, 1.0])), "b": ([2, 3], np.array([2.0, 0.0]))})
+    assert judge(below("a", "b"), two).verdict is HOLDS
+
+
+def test_another_error_is_not_hidden() -> None:
+    def broken(_: Lines) -> None:
+        raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        judge(broken, lines(a=[1]))  # type: ignore[arg-type]

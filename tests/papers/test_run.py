@@ -1,0 +1,163 @@
+"""Studies are run, kept, taken up again, drawn and written down."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from republish.errors import PolicyError
+from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
+from republish.papers.cells import digest, run_cells
+from republish.papers.checks import at_most, grows, reaches
+from republish.papers.drawing import front
+from republish.papers.study import Cell, Claim, Figure, Row, Verdict
+
+CALLS: list[float] = []
+
+
+def squares(scale: Scale, *, x: float, line: str) -> list[Row]:
+    CALLS.append(x)
+    return [{"y": x * x * (1 if line == "a" else 2)}]
+
+
+def slow(scale: Scale, *, x: int, log: str) -> list[Row]:
+    with Path(log).open("a") as file:
+        file.write(f"{x}\n")
+    time.sleep(0.4 if x else 0.0)
+    return [{"y": x}]
+
+
+def study(names: str = "ab") -> Paper:
+    claims = (
+        Claim("It grows.", "step by step", grows("a")),
+        Claim("It stays small.", "at most 1", at_most("a", 1.0), why="squares grow"),
+    )
+    figure = Figure("Fig. 1a", "squares | of numbers", "s", "x", "y", "line", ("x (m)", "y (m2)"), claims)
+    adult = Figure(
+        "Fig. 2",
+        "adults",
+        "adult",
+        "x",
+        "y",
+        "line",
+        ("x", "y"),
+        (Claim("Yes.", "always", reaches("a", 0)),),
+        needs="UCI Adult",
+    )
+    return Paper(
+        "made-up",
+        "A made-up paper",
+        "Nobody (2000).",
+        "No data.",
+        lambda _: [Cell("s", squares, {"x": x, "line": name}) for name in names for x in (3, 1, 2)],
+        (figure, adult),
+    )
+
+
+def test_a_study_is_computed_drawn_judged_and_written(tmp_path: Path) -> None:
+    made = reproduce(study(), tmp_path, Scale(quick=True), workers=1)
+    verdicts = [one.finding.verdict for shown in made.shown for one in shown.judged]
+    assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
+    assert made.count(Verdict.FAILS) == 1
+    with (tmp_path / "fig-1a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["line"], row["x"], row["y"]) for row in rows if row["line"] == "b"] == [
+        ("b", "1", "2.0"),
+        ("b", "2", "8.0"),
+        ("b", "3", "18.0"),
+    ]
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == 1
+    assert "does not hold" in page and "squares grow" in page and "Not run: UCI Adult" in page
+    assert "src=" not in page.replace('src="data:', "") and "http" not in page
+    text = (tmp_path / "results.md").read_text()
+    assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in text
+    assert "seed 7" in text and "quick run" in text
+    assert json.loads(json.dumps(made.as_dict()))["claims"][1]["verdict"] == "does not hold"
+
+
+def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
+    reproduce(study("a"), tmp_path, workers=1)
+    CALLS.clear()
+    reproduce(study("a"), tmp_path, workers=1)
+    assert not CALLS
+    reproduce(study("ab"), tmp_path, workers=1)
+    assert len(CALLS) == 3
+    CALLS.clear()
+    reproduce(study("ab"), tmp_path, Scale(quick=True), workers=1)
+    assert len(CALLS) == 6
+
+
+def test_a_cell_is_known_by_all_that_it_depends_on() -> None:
+    cell = Cell("s", squares, {"x": 1, "line": "a"})
+    others = [
+        digest(Cell("s", squares, {"x": 2, "line": "a"}), Scale()),
+        digest(Cell("s", slow, {"x": 1, "line": "a"}), Scale()),
+        digest(cell, Scale(quick=True)),
+        digest(cell, Scale(seed=8)),
+    ]
+    assert len({digest(cell, Scale()), *others}) == 5
+    assert digest(cell, Scale()) == digest(Cell("other", squares, {"line": "a", "x": 1}), Scale())
+
+
+def test_cells_run_in_several_processes(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    cells = [Cell("s", squares, {"x": x, "line": "a"}, timed=x == 2) for x in range(4)]
+    studies = run_cells(cells, Scale(), tmp_path, 2, lambda *now: told.append(now))
+    assert studies["s"]["y"].to_list() == [0, 1, 4, 9]
+    assert told[0] == (0, 4) and told[-1] == (4, 4)
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Killed in the middle, the next run computes what was not finished and nothing else."""
+    log = tmp_path / "log"
+    code = (
+        "from pathlib import Path\nfrom republish.papers import Scale\nfrom republish.papers.cells import run_cells\n"
+        "from republish.papers.study import Cell\nfrom tests.papers.test_run import slow\n"
+        f"cells = [Cell('s', slow, {{'x': x, 'log': {str(log)!r}}}) for x in range(6)]\n"
+        f"run_cells(cells, Scale(), Path({str(tmp_path / 'cells')!r}), 1, lambda *_: None)\n"
+    )
+    root = Path(__file__).parents[2]
+    where = {**os.environ, "PYTHONPATH": str(root)}
+    first = subprocess.Popen([sys.executable, "-c", code], env=where, cwd=root)
+    while not log.exists() or len(log.read_text().split()) < 3:
+        assert first.poll() is None
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    before = log.read_text().split()
+    kept = len(list((tmp_path / "cells").glob("*.json")))
+    assert 2 <= kept < 6
+    subprocess.run([sys.executable, "-c", code], env=where, cwd=root, check=True)
+    assert len(log.read_text().split()) == len(before) + 6 - kept
+    assert len(list((tmp_path / "cells").glob("*.json"))) == 6
+
+
+def test_a_failing_cell_loses_nothing(tmp_path: Path) -> None:
+    cells = [Cell("s", squares, {"x": 1, "line": "a"}), Cell("s", squares, {"x": 1, "nothing": "a"})]
+    with pytest.raises(TypeError):
+        run_cells(cells, Scale(), tmp_path, 1, lambda *_: None)
+    assert len(list(tmp_path.glob("*.json"))) == 1
+
+
+def test_the_front_is_what_nothing_betters() -> None:
+    assert front([(1, 9), (2, 9), (2, 5), (3, 6), (4, 1), (4, 0)]) == [(1, 9), (2, 5), (4, 0)]
+
+
+def test_every_paper_is_there_and_an_unknown_one_is_refused() -> None:
+    for name in NAMES:
+        paper = paper_named(name)
+        assert paper.name == name
+        assert all(figure.claims for figure in paper.figures)
+        assert len({figure.file for figure in paper.figures}) == len(paper.figures)
+    with pytest.raises(PolicyError, match="js-reduce"):
+        paper_named("nothing")
