@@ -37,7 +37,8 @@ def draw(figure: Figure, lines: Lines, path: Path, quick: bool) -> None:
     if "y" in figure.log:
         panel.set_yscale("log")
     elif all((values >= 0).all() for _, values in lines.points.values()):
-        panel.set_ylim(bottom=0)
+        highest = max(float(values.max()) for _, values in lines.points.values())
+        panel.set_ylim(-0.03 * highest if figure.front else 0.0, 1.08 * highest or 1.0)
     if len(lines.points) > 1:
         columns = 1 + (len(lines.points) > 3) + (len(lines.points) > 6)
         picture.legend(
@@ -57,9 +58,8 @@ def _lines(panel: Any, lines: Lines, joined: bool) -> None:
             linestyle=STYLES[place % len(STYLES)] if joined else "none",
             marker=MARKERS[place % len(MARKERS)],
             markevery=max(1, len(x) // _MANY),
-            markersize=6,
+            markersize=max(4.0, 9.0 - 1.5 * place),  # of lines that coincide all are seen
         )
-    panel.margins(y=0.08)
 
 
 def _bars(panel: Any, lines: Lines) -> None:
@@ -93,14 +93,35 @@ def _map(panel: Any, lines: Lines) -> None:
             marker=MARKERS[place % len(MARKERS)],
             markersize=9,
         )
-    for name, x, y in points:
-        setting = name.partition(" ")[2]
-        panel.annotate(setting, (x, y), textcoords="offset points", xytext=(7, 5), fontsize=10)
+    _named(panel, points)
     best = front([(x, y) for _, x, y in points])
     panel.plot(
         *zip(*best, strict=True), color="0.5", linestyle=":", zorder=0, label="front", drawstyle="steps-post"
     )
     panel.margins(0.12)
+
+
+def _named(panel: Any, points: list[tuple[str, float, float]]) -> None:
+    """Write the setting beside each point, above or below it where another name is in the way."""
+    across = max(x for _, x, _ in points) - min(x for _, x, _ in points) or 1.0
+    up = max(y for _, _, y in points) or 1.0
+    taken: list[tuple[float, float, float]] = []
+    for name, x, y in sorted(points, key=lambda point: (point[1], point[2])):
+        setting = name.partition(" ")[2]
+        left, low, wide = 500 * x / across, 270 * y / up, 7.0 * len(setting)
+        shift = next(
+            (
+                shift
+                for shift in (5, -12, 18, 31, -25, 44)
+                if all(
+                    left + wide < other or other_end < left or abs(low + shift - height) > 12
+                    for other, other_end, height in taken
+                )
+            ),
+            57,
+        )
+        taken.append((left, left + wide, low + shift))
+        panel.annotate(setting, (x, y), textcoords="offset points", xytext=(7, shift), fontsize=10)
 
 
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
