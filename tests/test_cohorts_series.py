@@ -160,6 +160,18 @@ def test_who_is_forgotten_and_comes_again_is_a_newcomer(tmp_path: Path) -> None:
     assert check.unchecked and "people were forgotten" in check.meaning
 
 
+def test_what_is_kept_of_the_others_is_still_checked_when_people_were_forgotten(tmp_path: Path) -> None:
+    series = some_weeks(tmp_path)
+    forget(series, pl.DataFrame({"id": ["p2", "p60"]}))
+    assert series.verify().holds
+    pointed = int(series.memory().columns["stay"][0]) - 1
+    record = record_of(series)
+    moved = record.with_columns(
+        code=pl.when(pl.int_range(pl.len()) == pointed).then(pl.col("code") + 1).otherwise(pl.col("code"))
+    )
+    assert found_wrong(series, counts=moved)
+
+
 def test_forgetting_well_hidden_people_breaks_no_promise_about_the_others(tmp_path: Path) -> None:
     """One of 24 is determined: her value was given up when she left. Then the other cohort is forgotten."""
     publisher = Cohorts(m=2, size=12, values=3, together=1, max_determined=0.06)

@@ -28,7 +28,7 @@ from republish import (
     Series,
     faults,
 )
-from republish.attacks import BELIEVES, Adversary, Summary, attack, names
+from republish.attacks import BELIEVES, Adversary, Summary, Unclear, attack, names
 from republish.gate import LIMITS, gate_from_mapping, parse_gate
 from republish.gatekeeper import judge_again
 from republish.upkeep import forget
@@ -78,6 +78,12 @@ def files(root: Path) -> dict[str, bytes]:
         ({"max_gain": 0.1, "membership": "matched"}, 'membership must be "known"'),
         ({"max_gain": 0.1, "event_lists": 1}, "event_lists of the gate must be true or false"),
         ({"max_gain": 0.1, "seed": -1}, "seed of the gate must be a whole number"),
+        ({"max_gain": 0.1, "seed": 2**63}, "seed of the gate must be a whole number from 0 to 2\\^63 - 1"),
+        ({"max_undecided": 1.5}, "max_undecided of the gate must be a number from 0 to 1"),
+        (
+            {"max_undecided": 0.1, "attacks": ["tau", "historical"]},
+            "max_undecided of the gate limits a figure that tau and historical cannot give; add the attack linear",
+        ),
         ({"max_gain": 0.1, "draws": 0}, "draws of the gate must be a whole number from 1"),
         ({"max_gain": 0.1, "posterior": "magic"}, "posterior of the gate must be one of"),
         ({"max_gain": 0.1, "steps": 1.5}, "steps of the gate must be a whole number"),
@@ -100,6 +106,24 @@ def test_a_gate_is_written_in_one_line() -> None:
         parse_gate("max_gain=0.1,max_gain=0.2")
     with pytest.raises(PolicyError, match="max_gain of the gate must be a number"):
         parse_gate("max_gain=high")
+
+
+def test_a_limit_that_the_chosen_attacks_cannot_break_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        PolicyError, match="max_undecided of the gate limits a figure that beliefs and joint cannot"
+    ):
+        Series.create(tmp_path / "b", SCHEMA, JSReduce(), gate=Gate(max_undecided=0.1))
+    assert not (tmp_path / "b").exists()
+    both = Gate(max_undecided=0.1, attacks=("tau", "linear"))
+    assert both.limits == {"max_undecided": 0.1}
+
+
+def test_the_largest_seed_can_be_kept_and_drawn_with(tmp_path: Path) -> None:
+    series = gated(tmp_path, attacks=("historical",), compromised=0.1, seed=2**63 - 1, max_determined=1.0)
+    gate = Series.open(series.root).policy.gate
+    assert gate is not None and gate.seed == 2**63 - 1
+    assert len(gate.adversaries(None)) == 3
+    series.ledger.close()
 
 
 @pytest.mark.parametrize("name", names(BELIEVES))
@@ -191,6 +215,72 @@ def test_the_worst_draw_decides() -> None:
     assert verdict.breaches == (Breach("max_determined", 0.01, found[1]),)
     assert verdict.worst() == {"tau": {"max_determined": 0.025}, "linear": {"max_determined": 0.005}}
     assert verdict_from(json.loads(json.dumps(verdict.as_dict()))) == verdict
+
+
+def test_undecided_people_are_said_beside_those_determined() -> None:
+    found = (
+        Found("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
+        Found("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
+        Found("tau", FIGURES),
+    )
+    note = (
+        "linear: 5 of 200 people are determined, and at most 40 more are undecided, for the budget ran out before a "
+        "second value was found; so up to 22.50% may be determined"
+    )
+    passes = Verdict({"max_determined": 0.5}, found)
+    assert passes.passed
+    assert passes.notes == (note,)
+    assert passes.as_dict()["notes"] == [note]
+    assert [one["unclear"] for one in passes.as_dict()["found"]] == [
+        {"people": 7, "undecided": 7, "unsettled": 0, "unsolved": 0},
+        {"people": 40, "undecided": 40, "unsettled": 0, "unsolved": 0},
+        None,
+    ]
+    assert verdict_from(json.loads(json.dumps(passes.as_dict()))) == passes
+    broken = Verdict({"max_determined": 0.01}, found[1:2])
+    assert broken.breaches[0].sentence().endswith("1.50 points too many, and at most 40 more are undecided")
+    none = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 0, 0)),))
+    assert none.notes == ()
+    rest = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 3, 1200)),))
+    assert rest.notes == (
+        "linear: the probabilities of 3 lives had not settled",
+        "linear: the equations of 1,200 lives were too many to solve, and they were only searched",
+    )
+
+
+def test_undecided_people_are_limited() -> None:
+    found = (
+        Found("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
+        Found("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
+        Found("tau", FIGURES),
+    )
+    verdict = Verdict({"max_undecided": 0.1}, found)
+    (breach,) = verdict.breaches
+    assert breach.people == 40
+    assert breach.sentence() == (
+        "max_undecided=0.1, linear: 40 of 200 people (20.00%) are undecided: no second value was found before the "
+        "budget ran out, 10.00 points too many"
+    )
+    assert verdict.worst() == {"linear": {"max_undecided": 0.2}, "tau": {}}
+    assert Verdict({"max_undecided": 0.2}, found).passed
+
+
+@pytest.mark.parametrize("figure", [None, float("nan")])
+def test_what_an_attack_does_not_say_does_not_pass(figure: float | None) -> None:
+    verdict = Verdict({"max_gain": 1.0}, (Found("tau", replace(FIGURES, gain=figure)),))
+    with pytest.raises(PolicyError, match="max_gain limits a figure that tau does not give"):
+        verdict.require()
+    with pytest.raises(PolicyError, match="max_undecided limits a figure that linear does not give"):
+        Verdict({"max_undecided": 1.0}, (Found("linear", FIGURES),)).require()
+
+
+def test_a_gate_with_nobody_left_to_attack_lets_nothing_pass(tmp_path: Path) -> None:
+    series = gated(tmp_path, attacks=("historical",), compromised=0.99, seed=1, max_determined=1.0)
+    view = pl.DataFrame({"id": list("pq"), "age": [1, 2], "dx": list("ab")})
+    with pytest.raises(PolicyError, match="needs people who are not compromised, and all were drawn"):
+        series.publish(view)
+    assert not series.records
+    series.ledger.close()
 
 
 def test_a_refusal_changes_nothing(weeks: tuple[Series, list[pl.DataFrame]]) -> None:
@@ -313,13 +403,37 @@ def test_recorded_figures_are_verified(weeks: tuple[Series, list[pl.DataFrame]])
     payload = entry.payload
     worse = {**payload["gate"], "found": [{**payload["gate"]["found"][0], "determined_share": 0.9}]}
     looser = {**payload["gate"], "limits": {"max_determined": 0.9}}
-    for wrong in (worse, looser, {**payload["gate"], "found": []}, {"passed": True}):
+    once = payload["gate"]["found"][0]
+    twice = {**payload["gate"], "found": [once, once]}  # the gate draws once
+    nobody = {**payload["gate"], "found": [{**once, "people": 0}]}
+    silent = {**payload["gate"], "found": [{**once, "determined_share": None}]}
+    for wrong in (worse, looser, twice, nobody, silent, {**payload["gate"], "found": []}, {"passed": True}):
         changed = replace(entry, payload={**payload, "gate": wrong})
         assert recorded_problems(gate, [changed]) == [
             "release 1 records figures that the gate does not let pass"
         ]
     without = replace(entry, payload={key: value for key, value in payload.items() if key != "gate"})
     assert recorded_problems(gate, [without]) == ["release 1 records no verdict of the gate"]
+
+
+def test_every_draw_must_be_recorded(tmp_path: Path) -> None:
+    from republish.verdict import recorded_problems
+
+    series = gated(
+        tmp_path, attacks=("intersection", "historical"), compromised=0.1, draws=2, max_determined=1.0
+    )
+    ids = [f"p{i}" for i in range(20)]
+    series.publish(pl.DataFrame({"id": ids, "age": list(range(20)), "dx": ["a", "b", "c", "d"] * 5}))
+    (entry,) = series.records
+    found = entry.payload["gate"]["found"]
+    assert [one["attack"] for one in found] == ["intersection", "historical", "historical"]
+    assert recorded_problems(series.policy.gate, [entry]) == []
+    fewer = replace(entry, payload={**entry.payload, "gate": {**entry.payload["gate"], "found": found[:2]}})
+    assert len(recorded_problems(series.policy.gate, [fewer])) == 1
+    for one in found:
+        del one["unclear"]  # as older releases recorded it
+    assert recorded_problems(series.policy.gate, [entry]) == []
+    series.ledger.close()
 
 
 def test_the_gate_goes_on_after_someone_was_forgotten(

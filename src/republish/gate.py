@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 LIMITS = {
     "max_determined": "determined_share",
+    "max_undecided": "undecided_share",
     "max_above_nine_tenths": "above_nine_tenths",
     "max_above_half": "above_half",
     "max_confidence": "worst_confidence",
     "max_mean_confidence": "mean_confidence",
     "max_gain": "gain",
 }
-"""Every limit and the figure of a summary that it limits."""
+"""Every limit and the figure that it limits."""
+
+_MOST = 2**63 - 1  # what series.toml can hold
 
 _WITH_KNOWLEDGE = ("beliefs", "joint")
 _WITHOUT = ("linear",)
@@ -38,8 +41,9 @@ class Gate:
 
     Without `attacks`, those that suit the publisher. `compromised` people are drawn `draws` times, with `seed`,
     `seed` + 1, ..., and the worst draw counts. The other granted things are those of `republish.attacks.Adversary`.
-    A limit is the highest value that is allowed: of the share of people determined exactly, of those of whom she is
-    surer than .9 or .5, of the confidence in the worst person, of the mean confidence, of the mean gain.
+    A limit is the highest value that is allowed: of the share of people determined exactly, of those whom the linear
+    attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
+    the worst person, of the mean confidence, of the mean gain.
     """
 
     attacks: tuple[str, ...] = ()
@@ -53,6 +57,7 @@ class Gate:
     steps: int | None = None
     certainty: float = 1.0
     max_determined: float | None = None
+    max_undecided: float | None = None
     max_above_nine_tenths: float | None = None
     max_above_half: float | None = None
     max_confidence: float | None = None
@@ -68,7 +73,7 @@ class Gate:
         _require(
             _is_share(self.compromised) and self.compromised < 1, "compromised", "a share from 0 to below 1"
         )
-        _require(_is_whole(self.seed), "seed", "a whole number from 0 on")
+        _require(_is_whole(self.seed) and self.seed <= _MOST, "seed", "a whole number from 0 to 2^63 - 1")
         _require(_is_whole(self.draws) and 1 <= self.draws <= 100, "draws", "a whole number from 1 to 100")
         _require(self.posterior in METHODS, "posterior", f"one of {', '.join(METHODS)}")
         _require(self.steps is None or _is_whole(self.steps), "steps", "a whole number from 0 on")
@@ -82,6 +87,17 @@ class Gate:
             raise PolicyError(f"a gate needs at least one limit; there are {', '.join(LIMITS)}")
         for name, limit in self.limits.items():
             _require(_is_share(limit), name, "a number from 0 to 1")
+        if self.attacks:
+            self._require_figures()
+
+    def _require_figures(self) -> None:
+        """Refuse a limit on a figure that none of the attacks can give."""
+        for limit in self.limits:
+            if not any(limits_attack(limit, attack) for attack in self.attacks):
+                raise PolicyError(
+                    f"{limit} of the gate limits a figure that {' and '.join(self.attacks)} cannot give; add the "
+                    "attack linear, or leave the limit out"
+                )
 
     @property
     def limits(self) -> dict[str, float]:
@@ -107,6 +123,12 @@ class Gate:
         if "joint" in attacks:
             _require(self.posterior in PRODUCTS, "posterior", f"one of {', '.join(PRODUCTS)} for joint")
         return replace(self, attacks=attacks)
+
+    def drawn(self, attack: str) -> int:
+        """How many times people are drawn for an attack: once where it makes no use of compromised people."""
+        from republish.attacks.registry import kind_of
+
+        return self.draws if self.compromised and kind_of(attack).uses_known else 1
 
     def adversaries(self, knowledge: Knowledge | Extracted | None) -> list[Adversary]:
         """The adversary of every draw; one where nobody is compromised."""
@@ -141,6 +163,13 @@ class Gate:
         """What recipients are told: attacks, what they are granted, limits; no seed, and none of the figures."""
         granted = {"compromised": self.compromised, "event_lists": self.event_lists}
         return {"attacks": list(self.attacks), "granted": granted, "limits": self.limits}
+
+
+def limits_attack(limit: str, attack: str) -> bool:
+    """Whether a limit is about an attack: only some say whom they gave up on."""
+    from republish.attacks.registry import kind_of
+
+    return limit != "max_undecided" or kind_of(attack).gives_up
 
 
 def gate_from_mapping(section: Any) -> Gate:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish.attacks.adversary import Adversary
+from republish.attacks.results import AttackResult
 from republish.attacks.run import Result, run, target_of
 from republish.attacks.source import Source
 from republish.errors import PolicyError
@@ -102,16 +102,26 @@ class WithDraft:
 
 
 def judge(gate: Gate, source: Source, progress: Progress | None = None) -> Verdict:
-    """What the attacks of a gate find in all releases together, and whether its limits hold."""
+    """What the attacks of a gate find in all releases together, and whether its limits hold.
+
+    Raises:
+        PolicyError: nobody is left to attack, or an attack cannot give a figure that is limited.
+    """
     knowledge = None if source.reasoning is None else source.reasoning.knowledge
     adversaries = gate.adversaries(knowledge)
     target = target_of(source, adversaries[0], gate.attacks)
     found = []
     for name in gate.attacks:
-        for adversary in _different(adversaries, name):
+        for adversary in adversaries[: gate.drawn(name)]:
             if progress is not None:
                 progress(name)
-            found.append(_found(gate, name, run(target, adversary, name)))
+            result = run(target, adversary, name)
+            if len(target.history.person) and not result.summary.people:
+                raise PolicyError(
+                    "the gate needs people who are not compromised, and all were drawn; publish a larger view, or "
+                    "begin a series with a smaller share compromised"
+                )
+            found.append(_found(gate, name, result))
     return Verdict(gate.limits, tuple(found))
 
 
@@ -129,16 +139,10 @@ def judge_again(series: Series, progress: Progress | None = None) -> Verdict:
     return judge(gate, series, progress)
 
 
-def _different(adversaries: list[Adversary], name: str) -> list[Adversary]:
-    """The adversaries to try: one is enough for an attack that makes no use of compromised people."""
-    from republish.attacks.registry import kind_of
-
-    return adversaries if kind_of(name).uses_known else adversaries[:1]
-
-
 def _found(gate: Gate, name: str, result: Result) -> Found:
     above = 0
     if gate.max_confidence is not None:
         with np.errstate(invalid="ignore"):
             above = int(np.count_nonzero(result.risk > gate.max_confidence))
-    return Found(name, result.summary, above)
+    unclear = result.unclear if isinstance(result, AttackResult) else None
+    return Found(name, result.summary, above, unclear)

@@ -204,33 +204,58 @@ def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
 
 
 def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
-    """The figure that `plot_attacks` writes: people determined, people above .9, and the mean confidence."""
+    """The figure that `plot_attacks` writes: people determined, people above .9, and the mean confidence.
+
+    Axes show what is found and little more: of people from 0 on and at least .1 %, of confidence a range of at least
+    .1. The legend begins with the attack that finds most in the end.
+    """
     figure: Figure
     figure, panels = load_pyplot().subplots(1, 3, figsize=(8, 4.2), layout="constrained")
     shown = (
-        ("determined_share", 100.0, "exactly determined", "people (%)"),
-        ("above_nine_tenths", 100.0, "confidence above .9", "people (%)"),
-        ("mean_confidence", 1.0, "mean confidence", "probability of the true value"),
+        ("determined_share", 100.0, 0.001, "exactly determined", "people (%)"),
+        ("above_nine_tenths", 100.0, 0.001, "confidence above .9", "people (%)"),
+        ("mean_confidence", 1.0, 0.1, "mean confidence", "probability of the true value"),
     )
-    for panel, (name, scale, title, unit) in zip(panels, shown, strict=True):
+    for panel, (name, scale, least, title, unit) in zip(panels, shown, strict=True):
         for place, (label, parts) in enumerate(found.items()):
+            every = max(1, len(parts) // 3)
             panel.plot(
                 range(1, len(parts) + 1),
                 [scale * getattr(part, name) for part in parts],
                 color=MANY_COLOURS[place % len(MANY_COLOURS)],
                 linestyle=STYLES[place % len(STYLES)],
+                linewidth=max(0.8, 2.6 - 0.3 * place),  # what lies below is seen beside what lies above
                 marker=MARKERS[place % len(MARKERS)],
-                markersize=4,
-                markevery=max(1, len(parts) // 6),
+                markersize=max(3.0, 9.0 - 0.9 * place),
+                markevery=(place % every, every),
+                fillstyle="none",
                 label=label,
             )
-        panel.set(xlabel="after release", ylabel=unit, ylim=(-0.02 * scale, 1.02 * scale))
+        figures = [scale * getattr(part, name) for parts in found.values() for part in parts]
+        panel.set(xlabel="after release", ylabel=unit, ylim=_ends(figures, scale, least))
         panel.set_title(title, fontsize=10)
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.grid(color="0.9")
     figure.suptitle("What adversaries find out of everyone published until then", fontsize=11)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    worst_first = sorted(
+        panels[0].get_lines(),
+        key=lambda line: [
+            -getattr(part, name)
+            for part in found[str(line.get_label())][-1:]
+            for name in ("determined_share", "mean_confidence")
+        ],
+    )
+    figure.legend(handles=worst_first, loc="outside lower center", ncols=4)
     return figure
+
+
+def _ends(figures: Sequence[float], scale: float, least: float) -> tuple[float, float]:
+    """Where an axis begins and ends: shares in percent (`scale` 100) begin at 0, confidence around its middle."""
+    low, high = (0.0 if scale > 1 else min(figures, default=0.0)), max(figures, default=0.0)
+    span = max(high - low, least * scale)
+    if scale == 1:
+        low = max(0.0, (low + high - span) / 2)
+    return low - 0.04 * span, min(low + 1.08 * span, 1.02 * scale)
 
 
 def _choices(p: float, m: int, L: int, h: float) -> list[int]:

@@ -40,6 +40,9 @@ def known_from(memory: Memory, now: Appearances) -> Known:
     return Known(Stays.of_frame(memory.counts), column[entry].astype(np.int64) - 1)
 
 
+_OF = ("cohort", "person", "life")
+
+
 class CohortWalk:
     """The stays of a series, formed anew from its memberships, release by release."""
 
@@ -66,9 +69,7 @@ class CohortWalk:
         self._last = pl.concat([self._last.join(seen, on=list(KEY), how="anti"), seen])
 
     def differences(self, memory: Memory) -> list[str]:
-        """Where the stored record is not what the memberships say; nothing can be said once people were forgotten."""
-        if self._forgotten:
-            return []
+        """Where the stored record is not what the memberships say; of people who were forgotten nothing can be said."""
         wrong = ["the memory has another record of stays than the memberships say"]
         if memory.counts is None:
             return wrong if self.stays.count else []
@@ -78,6 +79,9 @@ class CohortWalk:
         keys = pl.DataFrame({key: memory.people[:, i] for i, key in enumerate(KEY)})
         found = keys.join(self._last, on=list(KEY), how="left", maintain_order="left")["stay"].fill_null(-1)
         mine, theirs = _labelled(self.stays), _labelled(stored)
+        if self._forgotten:  # cohorts lack them, and other people's stays remain as they were
+            alone = [column for column in mine.columns if column != "cohort"]
+            return [] if mine[found.to_numpy()].select(alone).equals(theirs[pointed].select(alone)) else wrong
         same = mine[found.to_numpy()].equals(theirs[pointed]) and mine.sort(mine.columns).equals(
             theirs.sort(theirs.columns)
         )
@@ -91,8 +95,8 @@ def _labelled(stays: Stays) -> pl.DataFrame:
         pl.concat_str("code", "since", "until", "bearer", "previous", "following", separator=" ")
     )
     frame = frame.with_columns(said.to_series().alias("stay"))
-    labels = (pl.col("stay").sort().str.join(",").over(key).hash() for key in ("cohort", "person", "life"))
-    return frame.select("stay", *(label.alias(f"label {i}") for i, label in enumerate(labels)))
+    labels = (pl.col("stay").sort().str.join(",").over(key).hash() for key in _OF)
+    return frame.select("stay", *(label.alias(key) for key, label in zip(_OF, labels, strict=True)))
 
 
 def few_determined(promise: str, now: Appearances, known: Known) -> tuple[Check, ...]:

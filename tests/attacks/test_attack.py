@@ -79,6 +79,28 @@ def test_forgotten_people_leave_rows_that_belong_to_nobody(series: Series, views
         assert (result.candidates >= 1).all()
 
 
+def test_nobody_hides_behind_people_who_were_forgotten(series: Series, views: list[Path]) -> None:
+    """The adversary still knows them: she is granted what they had, so others are as exposed as if they were known."""
+    published(series, views)
+    identifier = series.schema.identifier
+    assert identifier is not None
+    ids = pl.concat([pl.read_csv(view, infer_schema_length=0)[identifier] for view in views]).unique().sort()
+    gone = ids.head(len(ids) // 2)
+    before = history_of(series)
+    names = before.names
+    assert names is not None
+    known = names.is_in(series.pseudonyms(gone).implode()).to_numpy()
+    (as_known,) = attack(series, Adversary(names.filter(known)), ["compromised"])
+    forget(series, gone.to_frame())
+    after = history_of(series)
+    assert after.knowing_forgotten().nobodys[after.forgotten].sum() == 0
+    (found,) = attack(series, Adversary(), ["compromised"])
+    fewest = [result.overall.determined for result in (as_known, found)]
+    assert fewest[1] >= fewest[0] > 0
+    untouched = np.setdiff1d(np.arange(after.groups), after.forgotten)
+    assert np.array_equal(after.knowing_forgotten().sizes[untouched], after.sizes[untouched])
+
+
 def test_other_true_values_can_be_given(series: Series, views: list[Path]) -> None:
     published(series, views)
     kept = [series.appearances(i).select("person", "code") for i in (1, 2, 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -131,6 +132,25 @@ def test_summed_up_person_by_person(seed: int, some: bool) -> None:
     assert {i for i in range(history.people) if not np.isnan(found.risk[i])} == set(mine)
 
 
+def test_a_figure_that_is_no_number_is_a_fault_of_the_attack() -> None:
+    """To leave the person out would look like safety."""
+    history = SERIES.history
+    count = len(history.person)
+    fine, sure = np.full(count, 0.5), np.zeros(count, dtype=np.bool_)
+    everyone = np.ones(count, dtype=np.bool_)
+    wrong = fine.copy()
+    wrong[1] = np.nan
+    with pytest.raises(
+        ValueError, match=r"confidence must be a number for everyone who counts; .* left out 1"
+    ):
+        scored(history, wrong, sure, None, everyone)
+    with pytest.raises(ValueError, match="gain must be a number"):
+        scored(history, fine, sure, wrong, everyone)
+    assert (
+        scored(history, wrong, sure, wrong, np.isfinite(wrong)).overall.people > 0
+    )  # who does not count may be nan
+
+
 # After each release -------------------------------------------------------------------------------
 
 
@@ -175,9 +195,34 @@ def test_what_is_found_after_each_release(name: str) -> None:
     assert [part.people for part in found] == sorted(part.people for part in found)
 
 
+def test_an_attack_that_was_just_made_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    target, adversary = Target(SERIES.history), Adversary()
+    last = run(target, adversary, "tau")
+    expected = over_time(target, adversary, "tau")
+    made: list[int] = []
+
+    def watched(part: Target, *rest: object) -> object:
+        made.append(part.history.releases)
+        return run(part, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sys.modules["republish.attacks.run"], "run", watched)
+    calls: list[tuple[int, int]] = []
+    found = over_time(target, adversary, "tau", lambda done, all_: calls.append((done, all_)), last)
+    assert found == expected
+    assert made == [1, 2]
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_after_each_release_by_hand() -> None:
     found = over_time(Target(SERIES.history), Adversary(), "intersection")
     assert [(part.people, part.determined) for part in found] == [(2, 0), (3, 1), (4, 1)]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(PolicyError, match="seed must be a whole number from 0 on"):
+        Adversary(0.1, seed=seed)  # type: ignore[arg-type]
+    assert Adversary(0.1, seed=np.int64(3)).known(SERIES.history).sum() >= 0  # type: ignore[arg-type]
 
 
 # The list of attacks ------------------------------------------------------------------------------

@@ -283,6 +283,8 @@ def test_a_folder_of_tables_is_read_in_the_order_of_names(tmp_path: Path) -> Non
         ("03.parquet", "01.csv", "02.csv"), (tables[2], tables[0], tables[1]), strict=True
     ):
         table.write_csv(tmp_path / name) if name.endswith("csv") else table.write_parquet(tmp_path / name)
+    for other in ("README.md", "schema.toml", ".hidden.csv"):  # no tables
+        (tmp_path / other).write_text("age,dx")
     files = tables_in(tmp_path)
     assert [file.name for file in files] == ["01.csv", "02.csv", "03.parquet"]
     found = foreign_history(files, ONE, views)
@@ -291,6 +293,7 @@ def test_a_folder_of_tables_is_read_in_the_order_of_names(tmp_path: Path) -> Non
     with pytest.raises(ViewError, match="there is none at"):
         tables_in(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "notes.txt").write_text("none")
     with pytest.raises(ViewError, match="holds no release tables"):
         tables_in(tmp_path / "empty")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from republish import LimitBroken, PolicyError, Series
+from republish.attacks import Unclear
 from republish.cli import app
 
 GATE = "max_determined=0.5,attacks=intersection"
@@ -92,6 +95,43 @@ def test_verify_makes_the_attacks_once_more(folder: Path) -> None:
     assert "gate" not in json.loads(run("verify", folder / "s", "--json").output)
 
 
+def test_undecided_people_are_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unclear = Unclear(people=2, undecided=3, unsettled=1, unsolved=0)
+    monkeypatch.setattr(sys.modules["republish.attacks.run"], "_unclear", lambda *_: unclear)
+    init(folder, "max_determined=0.5,max_undecided=0.5,attacks=linear")
+    done = run("publish", folder / "s", folder / "1.csv")
+    assert done.exit_code == 0, done.output
+    assert (
+        "linear: max_determined 0.0000 of 0.5 and 2 more people undecided, max_undecided 0.5000 of 0.5"
+        in done.output
+    )
+    notes = [
+        "linear: 0 of 4 people are determined, and at most 2 more are undecided, for the budget ran out before a "
+        "second value was found; so up to 50.00% may be determined",
+        "linear: the probabilities of 1 lives had not settled",
+    ]
+    for shown in (
+        done.output,
+        run("show", folder / "s", "1").output,
+        run("verify", folder / "s", "--gate").output,
+    ):
+        for note in notes:
+            assert f"note: {note}" in shown
+    recorded = Series.open(folder / "s").record(1).payload["gate"]
+    assert recorded["found"][0]["unclear"] == asdict(unclear)
+    assert recorded["notes"] == notes
+    assert json.loads(run("verify", folder / "s", "--gate", "--json").output)["gate"]["notes"] == notes
+
+
+def test_too_many_undecided_people_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["republish.attacks.run"], "_unclear", lambda *_: Unclear(3, 3, 0, 0))
+    init(folder, "max_determined=0.5,max_undecided=0.5,attacks=linear")
+    refused = run("publish", folder / "s", folder / "1.csv")
+    assert isinstance(refused.exception, LimitBroken)
+    assert "max_undecided=0.5, linear: 3 of 4 people (75.00%) are undecided" in str(refused.exception)
+    assert not Series.open(folder / "s").records
+
+
 @pytest.mark.parametrize(
     "gate, message",
     [
@@ -99,6 +139,7 @@ def test_verify_makes_the_attacks_once_more(folder: Path) -> None:
         ("compromised=0.1", "at least one limit"),
         ("max_gain=0.1,attacks=beliefs", "beliefs in the gate needs to know"),
         ("max_gain=0.1,attacks=magic", "no attack called magic"),
+        ("max_undecided=0.1,attacks=tau", "limits a figure that tau cannot give"),
     ],
 )
 def test_a_wrong_gate_makes_no_series(folder: Path, gate: str, message: str) -> None:

@@ -14,7 +14,7 @@ from republish.attacks.historical import Correlation, correlations, historical_o
 from republish.attacks.history import History, Table, history_of
 from republish.attacks.measures import SeriesMeasures, measure_series
 from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, names, obstacle
-from republish.attacks.results import AttackResult, Exposure, Findings
+from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
 from republish.attacks.run import Result, Target, attack, attack_beliefs, informed, over_time, run, target_of
 from republish.attacks.summary import Summary
 
@@ -42,6 +42,7 @@ __all__ = [
     "Table",
     "Target",
     "Told",
+    "Unclear",
     "attack",
     "attack_beliefs",
     "beliefs",

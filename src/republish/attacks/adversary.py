@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class Adversary:
                 raise PolicyError(f"compromised must be a share from 0 to 1; found {self.compromised}")
         else:
             object.__setattr__(self, "compromised", tuple(self.compromised))
+        if not _is_whole(self.seed):
+            raise PolicyError(f"seed must be a whole number from 0 on; found {self.seed}")
         if not 0 <= self.certainty <= 1:
             raise PolicyError(f"certainty must be a confidence from 0 to 1; found {self.certainty}")
         if self.membership not in MEMBERSHIPS:
@@ -78,6 +81,10 @@ class Adversary:
         else:
             people = np.random.default_rng(self.seed).random(shape) < self.compromised
         return Told(people, self.certainty) if people.any() else None
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _numbers(pseudonyms: list[int | str], history: History) -> list[int]:

@@ -41,6 +41,9 @@ from republish.tables import read_table
 from republish.types import IntArray
 from republish.verify import _all_starred, _number_groups, _quasi_columns, _renumber, _uniform
 
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
+"""How the names of release tables end; other files of their folder are none."""
+
 Range = tuple[float, float]
 _EPOCH = date(1970, 1, 1)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -66,13 +69,20 @@ class Foreign:
 
 
 def tables_in(folder: str | Path) -> list[Path]:
-    """The release tables of a folder, CSV or Parquet, in the order of their names."""
+    """The release tables of a folder, CSV or Parquet, in the order of their names; other files are none."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ViewError(f"release tables of another tool are files of one folder; there is none at {folder}")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES and not path.name.startswith(".")
+    )
     if not files:
-        raise ViewError(f"{folder} holds no release tables; put one CSV or Parquet file a release there")
+        raise ViewError(
+            f"{folder} holds no release tables; put one CSV or Parquet file a release there, with a name in "
+            f"{', '.join(TABLE_SUFFIXES)}"
+        )
     return files
 
 

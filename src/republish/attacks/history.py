@@ -168,6 +168,31 @@ class History:
             forgotten=None if self.forgotten is None else self.forgotten[self.forgotten < groups],
         )
 
+    def knowing_forgotten(self) -> History:
+        """The same to an adversary who knows what people had who were forgotten, and which rows are counterfeits there.
+
+        Whose rows they were nobody remembers, so she is granted all rows of their groups but those of the other
+        members: nobody is to hide behind a person of whom we know no more than that she was there.
+        """
+        if self.forgotten is None or not len(self.forgotten) or self.truth is None:
+            return self
+        among = np.zeros(self.groups, dtype=np.bool_)
+        among[self.forgotten] = True
+        row_group = np.repeat(np.arange(self.groups), np.diff(self.value_start))
+        place = np.searchsorted(
+            row_group * self.values + self.value_code, self.group * self.values + self.truth
+        )
+        held = np.bincount(place, minlength=len(row_group))
+        count = np.where(among[row_group], held, self.value_count).astype(self.value_count.dtype)
+        kept = count > 0
+        start = np.append(0, np.cumsum(np.bincount(row_group[kept], minlength=self.groups)))
+        return replace(
+            self,
+            value_start=start.astype(self.value_start.dtype),
+            value_code=self.value_code[kept],
+            value_count=count[kept],
+        )
+
     def _require_consistency(self) -> None:
         if (self.nobodys < 0).any():
             raise PolicyError(

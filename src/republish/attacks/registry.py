@@ -16,12 +16,14 @@ EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "repla
 class Kind(NamedTuple):
     """The module of an attack, how it goes about it, and whether it makes use of compromised people.
 
-    The function is called as the attack is.
+    The function is called as the attack is. One that `gives_up` seeks a second value for everyone and counts those of
+    whom it found neither that nor a proof.
     """
 
     module: str
     way: str
     uses_known: bool = True
+    gives_up: bool = False
 
 
 KINDS = {
@@ -30,7 +32,7 @@ KINDS = {
     "compromised": Kind("compromised", EXCLUDES),
     "historical": Kind("historical", EXCLUDES),
     "differencing": Kind("differencing", EXCLUDES),
-    "linear": Kind("linear", EXCLUDES),
+    "linear": Kind("linear", EXCLUDES, gives_up=True),
     "beliefs": Kind("beliefs", BELIEVES),
     "joint": Kind("joint", BELIEVES),
     "matched": Kind("matched", MATCHES),

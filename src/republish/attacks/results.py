@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from republish.attacks._sureness import signed_gain
 from republish.attacks.candidates import Unknowns, members, sizes
-from republish.attacks.summary import Summary, highest, scored, shares
+from republish.attacks.summary import SURE, Summary, highest, scored, shares
 from republish.types import BoolArray, FloatArray, IntArray, WordArray
+
+if TYPE_CHECKING:
+    from republish.attacks.linear import Stages
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,53 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class Unclear:
+    """What an attack with a budget did not get to the end of; all 0 where it did.
+
+    `people` are at most so many, neither compromised nor determined, of whom no second value was found. They may be
+    determined. The others count lives: `undecided` for that reason, `unsettled` with probabilities that were still
+    moving, `unsolved` with more equations than can be solved.
+    """
+
+    people: int
+    undecided: int
+    unsettled: int
+    unsolved: int
+
+    @classmethod
+    def of(cls, findings: Findings, stages: Stages, spared: BoolArray) -> Unclear:
+        """What is unclear about people who are not `spared`.
+
+        Which lives are undecided is not kept. They were seen with one value only, or no world of theirs is known and
+        all values count alike; so people are counted who have such a life, and no more than there are lives.
+        """
+        unknowns, left = findings.unknowns, sizes(findings.sets)
+        counts = (np.diff(unknowns.place_start) > 0) & ~spared[unknowns.person]
+        even = findings.likeliest <= 1.0 / np.maximum(left, 1) + 1e-9
+        may_be = counts & (left > 1) & (even | (findings.likeliest >= SURE))
+        determined = unknowns.person[counts & (left == 1)]
+        people = len(np.setdiff1d(unknowns.person[may_be], determined))
+        return cls(min(people, stages.undecided), stages.undecided, stages.unsettled, stages.unsolved)
+
+    def besides(self) -> list[str]:
+        """What else than undecided people there is to say, a sentence each."""
+        said = []
+        if self.unsettled:
+            said.append(f"the probabilities of {self.unsettled:,} lives had not settled")
+        if self.unsolved:
+            said.append(
+                f"the equations of {self.unsolved:,} lives were too many to solve, and they were only searched"
+            )
+        return said
+
+
+@dataclass(frozen=True)
 class AttackResult:
     """What one attack found: figures of each release and of all, and arrays for those who may see them.
 
     An adversary reads all releases before she judges the first. `candidates` and `confidence` run parallel to the
-    appearances of the history, `risk` holds each person's highest confidence (nan for who was not attacked).
+    appearances of the history, `risk` holds each person's highest confidence (nan for who was not attacked). `unclear`
+    is what an attack with a budget did not get to the end of, `None` for others.
     """
 
     name: str
@@ -71,6 +116,7 @@ class AttackResult:
     confidence: FloatArray = field(repr=False)
     risk: FloatArray = field(repr=False)
     findings: Findings = field(repr=False)
+    unclear: Unclear | None = None
 
     @classmethod
     def of(cls, name: str, findings: Findings, m: int, spared: BoolArray) -> AttackResult:
@@ -107,12 +153,13 @@ class AttackResult:
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
-        return {
+        document = {
             "attack": self.name,
             "m": self.m,
             "overall": asdict(self.overall),
             "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
         }
+        return document if self.unclear is None else document | {"unclear": asdict(self.unclear)}
 
 
 def _exposure(found: Summary, candidates: IntArray, m: int) -> Exposure:

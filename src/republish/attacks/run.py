@@ -14,7 +14,7 @@ from republish.attacks._sureness import BeliefResult
 from republish.attacks.adversary import KNOWN, Adversary
 from republish.attacks.history import History, history_of
 from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names, obstacle
-from republish.attacks.results import AttackResult, Findings
+from republish.attacks.results import AttackResult, Findings, Unclear
 from republish.attacks.source import Source
 from republish.attacks.summary import Summary
 from republish.errors import PolicyError
@@ -84,11 +84,13 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         raise PolicyError(_NEEDS_TRUTH)
     if adversary.event_lists and history.events is None:
         raise PolicyError("this history holds no event lists; add them or set event_lists=False")
-    granted = history if adversary.event_lists else replace(history, events=None)
+    granted = (history if adversary.event_lists else replace(history, events=None)).knowing_forgotten()
     findings = _found(replace(target, history=granted), adversary, name, known)
     nobody = np.zeros(history.people, dtype=np.bool_)
     least = history.diversity if m is None else m
-    return AttackResult.of(name, findings, least, known if kind_of(name).uses_known else nobody)
+    spared = known if kind_of(name).uses_known else nobody
+    result = AttackResult.of(name, findings, least, spared)
+    return replace(result, unclear=_unclear(findings, spared)) if kind_of(name).gives_up else result
 
 
 def over_time(
@@ -96,16 +98,19 @@ def over_time(
     adversary: Adversary,
     name: str,
     progress: Callable[[int, int], None] | None = None,
+    last: Result | None = None,
 ) -> tuple[Summary, ...]:
     """What the attack finds after each release: of everyone so far, by an adversary who has no later release.
 
-    She knows the same people all the time, and all values of the series from the start.
+    She knows the same people all the time, and all values of the series from the start. After the last release she has
+    them all: give that result as `last` where it is at hand, and it is not made again.
     """
-    found = []
-    for release in range(1, target.history.releases + 1):
-        found.append(run(target.until(release), adversary, name).summary)
+    found, releases = [], target.history.releases
+    for release in range(1, releases + 1):
+        made = last if release == releases else None
+        found.append((made or run(target.until(release), adversary, name)).summary)
         if progress is not None:
-            progress(release, target.history.releases)
+            progress(release, releases)
     return tuple(found)
 
 
@@ -173,6 +178,13 @@ def _found(target: Target, adversary: Adversary, name: str, known: BoolArray) ->
     else:
         found = make(target.history)
     return found
+
+
+def _unclear(findings: Findings, spared: BoolArray) -> Unclear:
+    from republish.attacks.linear import LinearFindings  # loaded where it was made
+
+    assert isinstance(findings, LinearFindings)
+    return Unclear.of(findings, findings.stages, spared)
 
 
 def _believed(target: Target, adversary: Adversary, name: str) -> BeliefResult:

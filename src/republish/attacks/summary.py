@@ -53,7 +53,15 @@ def scored(
     """Sum up what is known of every appearance; only `counted` ones enter.
 
     In a release everyone counts who is in it. Over all releases a person counts once, in each respect with the worst.
+
+    Raises:
+        ValueError: a figure of somebody who counts is not a number. That is a fault of the attack; to leave the person
+            out would look like safety.
     """
+    for name, figure in (("confidence", confidence), ("gain", gain)):
+        if figure is not None and not np.isfinite(figure[counted]).all():
+            wrong = np.count_nonzero(~np.isfinite(figure[counted]))
+            raise ValueError(f"{name} must be a number for everyone who counts; the attack left out {wrong}")
     bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
     releases = []
     for first, last in pairwise(bounds):

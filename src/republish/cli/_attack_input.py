@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from republish.errors import PolicyError
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary, Result, Summary, Target
+    from republish.attacks import Adversary, Result, Summary, Target, Unclear
 
 ALL = "all"
 FULL = "full"
@@ -28,13 +28,22 @@ class Made:
         name, label = self.result.name, self.result.label
         return name if label in (name, FULL) else f"{name}, {label}"
 
+    @property
+    def unclear(self) -> Unclear | None:
+        """What an attack with a budget did not get to the end of."""
+        from republish.attacks import AttackResult
+
+        return self.result.unclear if isinstance(self.result, AttackResult) else None
+
     def as_dict(self) -> dict[str, Any]:
-        """The figures that every attack has, as a JSON document."""
+        """The figures that every attack has, as a JSON document, and what is unclear where it has a budget."""
         document: dict[str, Any] = {
             "attack": self.label,
             "overall": asdict(self.result.summary),
             "releases": _numbered(self.result.by_release),
         }
+        if self.unclear is not None:
+            document["unclear"] = asdict(self.unclear)
         if self.after_release is not None:
             document["after_release"] = _numbered(self.after_release)
         return document
@@ -44,19 +53,32 @@ def _numbered(parts: Sequence[Summary]) -> list[dict[str, Any]]:
     return [{"release": i, **asdict(part)} for i, part in enumerate(parts, start=1)]
 
 
-def chosen(names: str, adversary: Adversary, views: bool) -> tuple[list[str], dict[str, str]]:
-    """The attacks that were asked for, and of all those that cannot be made, each with the reason."""
-    from republish.attacks import KINDS, obstacle
+def chosen(names: str, hindrance: Callable[[str], str | None]) -> tuple[list[str], dict[str, str]]:
+    """The attacks that were asked for, and of all those that cannot be made, each with the reason.
+
+    `hindrance` says of an attack why it cannot be made. That none can is refused.
+    """
+    from republish.attacks import KINDS
 
     if names == ALL:
-        reasons = {name: obstacle(name, adversary, views) for name in KINDS}
-        return [name for name in KINDS if reasons[name] is None], {k: v for k, v in reasons.items() if v}
+        reasons = {name: reason for name in KINDS if (reason := hindrance(name)) is not None}
+        if len(reasons) == len(KINDS):
+            raise PolicyError(f"no attack can be made with what is given. {_grouped(reasons)}")
+        return [name for name in KINDS if name not in reasons], reasons
     wanted = [name.strip() for name in names.split(",")]
     for name in wanted:
-        reason = obstacle(name, adversary, views)
+        reason = hindrance(name)
         if reason is not None:
             raise PolicyError(f"{name} cannot be made: {reason}")
     return list(dict.fromkeys(wanted)), {}
+
+
+def _grouped(reasons: dict[str, str]) -> str:
+    """Every reason once, with the attacks it stands in the way of."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return ". ".join(f"{', '.join(those)}: {reason}" for reason, those in names.items())
 
 
 def looks(text: str) -> list[int | None]:
@@ -84,7 +106,7 @@ def make(
 
     todo = list(_todo(adversary, names, steps))
     different = {(name, depth) for name, depth, _ in todo}
-    each = 1 + (target.history.releases if over_time else 0)
+    each = max(target.history.releases, 1) if over_time else 1
     done: dict[tuple[str, int | None], Made] = {}
     made = []
     for name, depth, look in todo:
@@ -95,9 +117,9 @@ def make(
             found = run(target, her, name)
 
             def further(release: int, _all: int, before: int = before) -> None:
-                progress(before + 1 + release, len(different) * each)
+                progress(before + release, len(different) * each)
 
-            after = followed(target, her, name, further) if over_time else None
+            after = followed(target, her, name, further, found) if over_time else None
             done[name, depth] = Made(found, after)
         one = done[name, depth]
         if isinstance(one.result, BeliefResult):

@@ -11,34 +11,64 @@ from republish.cli._attack_input import Made
 from republish.cli.output import say, say_table
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary, BeliefResult, Believed, History, SeriesMeasures, Summary
+    from republish.attacks import (
+        Adversary,
+        BeliefResult,
+        Believed,
+        History,
+        SeriesMeasures,
+        Summary,
+        Unclear,
+    )
 
 _FIGURES = ("people", "determined", "share", "above .9", "above .5", "mean", "worst", "gain")
 _SURENESS = ("rows", "gain", "|gain|", "confidence", "95 %", "above .5", "above .9", "worst")
 
 
-def say_adversary(history: History, adversary: Adversary) -> None:
-    """What she has, in a sentence."""
-    groups = (
-        "knows who is in which group"
-        if adversary.membership == "known"
-        else "matches quasi-identifiers to groups"
-    )
-    share = adversary.compromised
-    say(
-        f"{history.releases} releases, {history.people:,} people; the adversary {groups}"
-        f"{', when they came, changed and left' if adversary.event_lists else ''}"
-        f"{f', and the values of {share:.1%} of them' if isinstance(share, float) and share else ''}"
-    )
+def say_adversary(history: History, adversary: Adversary, one_of_many: bool = False) -> None:
+    """What she has, in a sentence; `one_of_many` where groups are those of one assignment out of many."""
+    share, has = adversary.compromised, []
+    if adversary.membership == "known":
+        has.append(
+            "one assignment of people to groups out of many" if one_of_many else "who is in which group"
+        )
+    if adversary.event_lists:
+        has.append("when people came, changed and left")
+    if isinstance(share, float) and share:
+        has.append(f"the values of {share:.1%} of them")
+    knows = f"knows {', and '.join([', '.join(has[:-1]), has[-1]] if has[1:] else has)}"
+    if adversary.membership != "known":
+        knows = "matches quasi-identifiers to groups" + (f"; she {knows}" if has else "")
+    say(f"{history.releases} releases, {history.people:,} people; the adversary {knows}")
 
 
-def say_summaries(made: Sequence[Made]) -> None:
-    """One line for every attack."""
+def say_summaries(made: Sequence[Made], one_of_many: bool = False) -> None:
+    """One line for every attack, and what those with a budget did not get to the end of."""
     say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
+    left = (
+        "only one value is left under one assignment of people to groups, of many that fit; the true groups may leave "
+        "more (matched needs none)"
+        if one_of_many
+        else "only one value is left"
+    )
     say(
-        "determined: only one value is left; above .9, .5: shares of people by confidence, the adversary's probability "
+        f"determined: {left}; above .9, .5: shares of people by confidence, the adversary's probability "
         "of the true value; gain: what she knows beyond the share of the value in the group; everyone at the worst"
     )
+    for one in made:
+        if one.unclear is not None:
+            _say_unclear(one.label, one.unclear, one.result.summary.people)
+
+
+def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
+    if unclear.undecided:
+        share = unclear.people / max(people, 1)
+        say(
+            f"{label}: at most {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
+            "undecided: the budget ran out before a second value was found, so they may be determined too"
+        )
+    for sentence in unclear.besides():
+        say(f"{label}: {sentence}")
 
 
 def say_over_time(made: Sequence[Made]) -> None:

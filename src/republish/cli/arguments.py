@@ -28,7 +28,12 @@ def truth_views(folder: Path, releases: int) -> list[Path]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if len(files) != releases:
         raise ViewError(
-            f"--truth needs one raw view a release, in the order of their names: {releases} releases, "
-            f"{len(files)} files"
+            f"--truth needs one raw view a release: {releases} releases, {len(files)} files. Files are taken in the "
+            "order of their names, the first for release 1; "
+            + (
+                "move or remove those that belong to no release"
+                if len(files) > releases
+                else "add the views that are missing"
+            )
         )
     return files

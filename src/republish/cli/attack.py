@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -116,7 +117,7 @@ def attack(
         cascading=cascading,
         membership=membership,
     )
-    wanted, left_out = chosen(names, adversary, truth is not None)
+    wanted, left_out = chosen(names, lambda name: opened.hindrance(name, adversary))
     replays, wanted = (
         [n for n in wanted if n in names_of(REPLAYS)],
         [n for n in wanted if n not in names_of(REPLAYS)],
@@ -143,15 +144,18 @@ def attack(
                 "beliefs": [result.as_dict() for result in beliefs],
                 "replays": [one.as_dict() for one in tried],
                 "left_out": left_out,
+                "notes": list(opened.notes),
+                **({} if opened.assignment is None else {"assignment": asdict(opened.assignment)}),
                 "series": measures.as_dict(),
             }
         )
         return
-    say_adversary(target.history, adversary)
+    one_of_many = opened.assignment is not None and opened.assignment.one_of_many
+    say_adversary(target.history, adversary, one_of_many)
     for note in opened.notes:
         say(note)
     if made:
-        say_summaries(made)
+        say_summaries(made, one_of_many)
     if follow:
         say_over_time(made)
     if beliefs:

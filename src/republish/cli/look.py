@@ -156,6 +156,8 @@ def _say_passed(recorded: dict[str, Any]) -> None:
         for limit, figure in figures.items()
     ]
     say_table(("attack", "limit of the gate", "found", "allowed"), rows)
+    for note in verdict.notes:
+        say(f"note: {note}")
 
 
 def _show_series(series: Series, as_json: bool) -> None:
@@ -256,6 +258,8 @@ def _verify_series(folder: Path, schema: Path | None, require: str, gate: bool, 
                 )
         if verdict is not None:
             say(f"gate: {'passed' if passed else 'NOT passed'}, attacked once more as the series is stored")
+            for note in verdict.notes:
+                say(f"note: {note}")
             for breach in verdict.breaches:
                 say(f"broken: {breach.sentence()}")
     raise typer.Exit(0 if found.holds and passed else 1)

@@ -72,13 +72,19 @@ def publish(
 
 
 def _say_gate(verdict: Verdict) -> None:
-    """The figures that limits are about, the worst draw of each attack, and what is broken."""
+    """The figures that limits are about, the worst draw of each attack, whom it gave up on, and what is broken."""
     say(f"  gate: {'passed' if verdict.passed else 'NOT passed, this release would be refused'}")
+    unclear = verdict.undecided()
     for attack, figures in verdict.worst().items():
+        more = unclear[attack].undecided if attack in unclear else 0
         found = ", ".join(
-            f"{name} {value:.4f} of {verdict.limits[name]:g}" for name, value in figures.items()
+            f"{name} {value:.4f} of {verdict.limits[name]:g}"
+            + (f" and {number(more)} more people undecided" if more and name == "max_determined" else "")
+            for name, value in figures.items()
         )
         say(f"    {attack}: {found}")
+    for note in verdict.notes:
+        say(f"    note: {note}")
     for breach in verdict.breaches:
         say(f"    broken: {breach.sentence()}")
 
