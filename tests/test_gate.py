@@ -224,7 +224,7 @@ def test_undecided_people_are_said_beside_those_determined() -> None:
         Found("tau", FIGURES),
     )
     note = (
-        "linear: 5 of 200 people are determined, and at most 40 more are undecided, for the budget ran out before a "
+        "linear: 5 of 200 people are determined, and 40 more are undecided, for the budget ran out before a "
         "second value was found; so up to 22.50% may be determined"
     )
     passes = Verdict({"max_determined": 0.5}, found)
@@ -238,7 +238,7 @@ def test_undecided_people_are_said_beside_those_determined() -> None:
     ]
     assert verdict_from(json.loads(json.dumps(passes.as_dict()))) == passes
     broken = Verdict({"max_determined": 0.01}, found[1:2])
-    assert broken.breaches[0].sentence().endswith("1.50 points too many, and at most 40 more are undecided")
+    assert broken.breaches[0].sentence().endswith("1.50 points too many, and 40 more are undecided")
     none = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 0, 0)),))
     assert none.notes == ()
     rest = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 3, 1200)),))

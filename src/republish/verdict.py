@@ -113,7 +113,7 @@ class Breach:
 
     def _besides(self) -> str:
         more = self.found.undecided if self.limit == "max_determined" else 0
-        return f", and at most {more:,} more are undecided" if more else ""
+        return f", and {more:,} more are undecided" if more else ""
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""

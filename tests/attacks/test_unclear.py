@@ -37,7 +37,7 @@ def test_whoever_is_determined_is_so_with_a_small_budget_or_undecided(truth: boo
         else:
             history = replace(history, truth=None)
         hasty, thorough = linear(history, known, budget=TIGHT), linear(history, known)
-        unclear = Unclear.of(hasty, hasty.stages, known)
+        unclear = Unclear.of(hasty, known)
         mine, all_ = determined(hasty, known), determined(thorough, known)
         assert mine <= all_
         assert len(all_) <= len(mine) + unclear.people

@@ -10,11 +10,11 @@ import numpy as np
 
 from republish.attacks._sureness import signed_gain
 from republish.attacks.candidates import Unknowns, members, sizes
-from republish.attacks.summary import SURE, Summary, highest, scored, shares
+from republish.attacks.summary import Summary, highest, scored, shares
 from republish.types import BoolArray, FloatArray, IntArray, WordArray
 
 if TYPE_CHECKING:
-    from republish.attacks.linear import Stages
+    from republish.attacks.linear import LinearFindings
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Findings:
 class Unclear:
     """What an attack with a budget did not get to the end of; all 0 where it did.
 
-    `people` are at most so many, neither compromised nor determined, of whom no second value was found. They may be
-    determined. The others count lives: `undecided` for that reason, `unsettled` with probabilities that were still
-    moving, `unsolved` with more equations than can be solved.
+    `people` are those, neither compromised nor determined, of whom no second value was found. They may be determined.
+    The others count lives: `undecided` for that reason, `unsettled` with probabilities that were still moving,
+    `unsolved` with more equations than can be solved.
     """
 
     people: int
@@ -73,19 +73,13 @@ class Unclear:
     unsolved: int
 
     @classmethod
-    def of(cls, findings: Findings, stages: Stages, spared: BoolArray) -> Unclear:
-        """What is unclear about people who are not `spared`.
-
-        Which lives are undecided is not kept. They were seen with one value only, or no world of theirs is known and
-        all values count alike; so people are counted who have such a life, and no more than there are lives.
-        """
-        unknowns, left = findings.unknowns, sizes(findings.sets)
+    def of(cls, findings: LinearFindings, spared: BoolArray) -> Unclear:
+        """What is unclear about people who are not `spared`."""
+        unknowns, stages = findings.unknowns, findings.stages
         counts = (np.diff(unknowns.place_start) > 0) & ~spared[unknowns.person]
-        even = findings.likeliest <= 1.0 / np.maximum(left, 1) + 1e-9
-        may_be = counts & (left > 1) & (even | (findings.likeliest >= SURE))
-        determined = unknowns.person[counts & (left == 1)]
-        people = len(np.setdiff1d(unknowns.person[may_be], determined))
-        return cls(min(people, stages.undecided), stages.undecided, stages.unsettled, stages.unsolved)
+        determined = unknowns.person[counts & (sizes(findings.sets) == 1)]
+        people = np.setdiff1d(unknowns.person[counts & findings.undecided], determined)
+        return cls(len(people), stages.undecided, stages.unsettled, stages.unsolved)
 
     def besides(self) -> list[str]:
         """What else than undecided people there is to say, a sentence each."""

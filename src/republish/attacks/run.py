@@ -184,7 +184,7 @@ def _unclear(findings: Findings, spared: BoolArray) -> Unclear:
     from republish.attacks.linear import LinearFindings  # loaded where it was made
 
     assert isinstance(findings, LinearFindings)
-    return Unclear.of(findings, findings.stages, spared)
+    return Unclear.of(findings, spared)
 
 
 def _believed(target: Target, adversary: Adversary, name: str) -> BeliefResult:

@@ -64,7 +64,7 @@ def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
     if unclear.undecided:
         share = unclear.people / max(people, 1)
         say(
-            f"{label}: at most {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
+            f"{label}: {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
             "undecided: the budget ran out before a second value was found, so they may be determined too"
         )
     for sentence in unclear.besides():

@@ -53,9 +53,10 @@ class Stages:
 
 @dataclass(frozen=True)
 class LinearFindings(Findings):
-    """Findings, with how they came about."""
+    """Findings, with how they came about, and of which lives it is undecided whether another value is possible."""
 
     stages: Stages
+    undecided: BoolArray
 
 
 def linear(
@@ -96,9 +97,8 @@ def linear(
     board.exclude(sets, np.flatnonzero(weighing.impossible))
     _mark(sets, stage, _SEARCH)
     confidence, likeliest = _confidence(unknowns, sets, weighing)
-    return LinearFindings(
-        unknowns, sets, confidence, likeliest, _stages(unknowns, stage, weighing, (unconfirmed, too_many))
-    )
+    stages = _stages(unknowns, stage, weighing, (unconfirmed, too_many))
+    return LinearFindings(unknowns, sets, confidence, likeliest, stages, stage == _UNDECIDED)
 
 
 def _concluded(
