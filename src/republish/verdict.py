@@ -157,7 +157,7 @@ class Verdict:
     def notes(self) -> tuple[str, ...]:
         """What the figures do not say: how many more people may be determined, and what else attacks gave up on."""
         said = [
-            f"{attack}: {one.summary.determined:,} of {one.summary.people:,} people are determined, and at most "
+            f"{attack}: {one.summary.determined:,} of {one.summary.people:,} people are determined, and "
             f"{one.undecided:,} more are undecided, for the budget ran out before a second value was found; so up to "
             f"{one.perhaps_determined / max(one.summary.people, 1):.2%} may be determined"
             for attack, one in self.undecided().items()

@@ -18,6 +18,7 @@ from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
 from republish.papers.cells import digest, run_cells
 from republish.papers.checks import at_most, grows, reaches
 from republish.papers.drawing import front
+from republish.papers.reasons import reasons
 from republish.papers.study import Cell, Claim, Figure, Row, Verdict
 
 CALLS: list[float] = []
@@ -38,7 +39,7 @@ def slow(scale: Scale, *, x: int, log: str) -> list[Row]:
 def study(names: str = "ab") -> Paper:
     claims = (
         Claim("It grows.", "step by step", grows("a")),
-        Claim("It stays small.", "at most 1", at_most("a", 1.0), why="squares grow"),
+        Claim("It stays small.", "at most 1", at_most("a", 1.0)),
     )
     figure = Figure("Fig. 1a", "squares | of numbers", "s", "x", "y", "line", ("x (m)", "y (m2)"), claims)
     adult = Figure(
@@ -62,7 +63,11 @@ def study(names: str = "ab") -> Paper:
     )
 
 
-def test_a_study_is_computed_drawn_judged_and_written(tmp_path: Path) -> None:
+def test_a_study_is_computed_drawn_judged_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 2"), "nothing to explain")
     made = reproduce(study(), tmp_path, Scale(quick=True), workers=1)
     verdicts = [one.finding.verdict for shown in made.shown for one in shown.judged]
     assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
@@ -77,9 +82,11 @@ def test_a_study_is_computed_drawn_judged_and_written(tmp_path: Path) -> None:
     page = (tmp_path / "index.html").read_text()
     assert page.count("data:image/png;base64,") == 1
     assert "does not hold" in page and "squares grow" in page and "Not run: UCI Adult" in page
+    assert "nothing to explain" not in page
     assert "src=" not in page.replace('src="data:', "") and "http" not in page
     text = (tmp_path / "results.md").read_text()
     assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in text
+    assert "- **Fig. 1a**: squares grow" in text
     assert "seed 7" in text and "quick run" in text
     assert json.loads(json.dumps(made.as_dict()))["claims"][1]["verdict"] == "does not hold"
 
@@ -161,3 +168,23 @@ def test_every_paper_is_there_and_an_unknown_one_is_refused() -> None:
         assert len({figure.file for figure in paper.figures}) == len(paper.figures)
     with pytest.raises(PolicyError, match="js-reduce"):
         paper_named("nothing")
+
+
+def test_reasons_are_given_for_figures_that_exist() -> None:
+    figures = {(name, figure.name) for name in NAMES for figure in paper_named(name).figures}
+    assert reasons().keys() <= figures
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def test_whatever_does_not_hold_in_the_committed_run_has_its_reason() -> None:
+    paper, figures = "", set()
+    titles = {paper_named(name).title: name for name in NAMES}
+    for line in RESULTS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            paper = titles[line[3:]]
+        if line.endswith("| does not hold |"):
+            figures.add((paper, line.split("|")[1].strip()))
+    assert figures
+    assert figures <= {key for key, said in reasons().items() if said}

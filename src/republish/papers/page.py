@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from republish import __version__
+from republish.papers.reasons import reasons
 from republish.papers.study import Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bot
 th { font-weight: 600; } td.verdict { white-space: nowrap; font-weight: 600; }
 .holds { color: #00734d; } .shape { color: #996600; } .fails { color: #b84a00; } .none { color: #777; }
 @media (prefers-color-scheme: dark) { .holds { color: #35c99b; } .shape { color: #f0b840; } .fails { color: #ff8a4c; } }
-.why { margin: .3rem 0 0; } nav li { margin: .2rem 0; } small { color: #777; }
+table:has(+ .why) { margin-bottom: .5rem; } .why { margin: 0 0 2rem; }
+nav li { margin: .2rem 0; } small { color: #777; }
 @media (max-width: 45rem) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block;
   border-bottom: 1px solid var(--line); padding: .4rem 0; } thead { display: none; } }
 """
@@ -68,12 +70,12 @@ def _section(made: Reproduction, named: bool) -> str:
             heading,
             f"<p>{escape(paper.citation)}</p><p>{escape(paper.data)}</p>",
             f"<p>{escape(_tally(made))}. <small>{escape(_origin(made))}</small></p>",
-            *(_figure(shown) for shown in made.shown),
+            *(_figure(paper.name, shown) for shown in made.shown),
         ]
     )
 
 
-def _figure(shown: Shown) -> str:
+def _figure(paper: str, shown: Shown) -> str:
     figure = shown.figure
     picture = f"<p>Not run: {escape(figure.needs or 'nothing was computed for it')}.</p>"
     if shown.picture is not None:
@@ -84,21 +86,26 @@ def _figure(shown: Shown) -> str:
     rows = "".join(_judged(one) for one in shown.judged)
     columns = ("The paper says", "Counts as holding if", "We found", "Verdict")
     head = "<thead><tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr></thead>"
-    return f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}<table>{head}<tbody>{rows}</tbody></table>"
+    why = f'<p class="why">Why: {escape(said)}</p>' if (said := _why(paper, shown)) else ""
+    return (
+        f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}"
+        f"<table>{head}<tbody>{rows}</tbody></table>{why}"
+    )
 
 
 def _judged(one: Judged) -> str:
     verdict = one.finding.verdict
-    why = f'<p class="why">{escape(one.claim.why)}</p>' if _explained(one) else ""
     return (
         f"<tr><td>{escape(one.claim.says)}</td><td>{escape(one.claim.tolerance)}</td>"
-        f"<td>{escape(one.finding.number)}{why}</td>"
+        f"<td>{escape(one.finding.number)}</td>"
         f'<td class="verdict {_CLASSES[verdict]}">{_MARKS[verdict]} {verdict.value}</td></tr>'
     )
 
 
-def _explained(one: Judged) -> bool:
-    return bool(one.claim.why) and one.finding.verdict in (Verdict.FAILS, Verdict.SHAPE)
+def _why(paper: str, shown: Shown) -> str:
+    """What is to be said of a figure of which not all claims hold."""
+    short = any(one.finding.verdict in (Verdict.FAILS, Verdict.SHAPE) for one in shown.judged)
+    return reasons().get((paper, shown.figure.name), "") if short else ""
 
 
 def _tally(made: Reproduction) -> str:
@@ -141,6 +148,6 @@ def _written(made: Reproduction) -> list[str]:
                 one.finding.verdict.value,
             )
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-            if _explained(one):
-                whys.append(f"- **{shown.figure.name}** ({one.claim.says}): {one.claim.why}")
+        if said := _why(paper.name, shown):
+            whys.append(f"- **{shown.figure.name}**: {said}")
     return [*lines, "", *whys, ""] if whys else [*lines, ""]

@@ -48,6 +48,11 @@ class Reproduction:
         """How many claims were judged so."""
         return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
 
+    def _repr_html_(self) -> str:
+        from republish.display import reproduction_html
+
+        return reproduction_html(self)
+
     def as_dict(self) -> dict[str, object]:
         """Everything that was found, as plain values."""
         return {

@@ -89,13 +89,11 @@ class Claim:
         says: the claim.
         tolerance: what counts as holding, in words; the same as `check` decides.
         check: looks at our numbers.
-        why: why it does not hold, or only in shape; to be written when that is known.
     """
 
     says: str
     tolerance: str
     check: Callable[[Lines], Finding]
-    why: str = ""
 
 
 @dataclass(frozen=True)
