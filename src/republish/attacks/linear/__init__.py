@@ -73,8 +73,10 @@ def linear(
     stage = np.where(known[unknowns.person] & (sizes(sets) == 1), _GIVEN, _OPEN)
     _propagated(unknowns, sets, stage)
     fresh = np.ones(unknowns.count, dtype=np.bool_)
+    unweighed = fresh.copy()
     unconfirmed, too_many, checked = 0, 0, True
     while True:
+        unweighed |= fresh
         board = board_of(unknowns, sets)
         theirs = (board.unknown >= 0)[board.net.owner]  # nothing is kept of the rows of nobody
         excluded, unproved, unsolved = solve(board, rng, np.append(fresh, False)[board.unknown])
@@ -88,10 +90,15 @@ def linear(
                 fresh = _touched(unknowns, board, sizes(sets) != before)
                 if fresh.any():
                     continue
-            weighing = weigh(board, _truth(unknowns, board), budget, int(rng.integers(2**31)))
+            everyone = unweighed.all() or not unweighed.any()
+            some = None if everyone else np.append(unweighed, False)[board.unknown]
+            weighing = weigh(board, _truth(unknowns, board), budget, int(rng.integers(2**31)), some)
+            unweighed[:] = False
             excluded, by = weighing.impossible & weighing.sampled[board.net.owner], _SEARCH
             if not (excluded & theirs).any():
-                break
+                if everyone:
+                    break
+                continue  # with everyone, for their probabilities
         fresh, checked = _concluded(unknowns, sets, board, excluded, stage, by), False
     weighing.sample(budget, int(rng.integers(2**31)))
     board.exclude(sets, np.flatnonzero(weighing.impossible))

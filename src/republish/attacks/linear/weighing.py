@@ -100,8 +100,13 @@ class Weighing:
         return smoothed
 
 
-def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
-    """Count the worlds of small components; in large ones, seek a world for every cell or a proof that none exists."""
+def weigh(
+    board: Board, truth: IntArray, budget: Budget, seed: int, some: BoolArray | None = None
+) -> Weighing:
+    """Count the worlds of small components; in large ones, seek a world for every cell or a proof that none exists.
+
+    With `some` unknowns only their components are looked at.
+    """
     net = board.net
     each = np.diff(net.cell_start)
     found = Weighing(
@@ -116,6 +121,8 @@ def weigh(board: Board, truth: IntArray, budget: Budget, seed: int) -> Weighing:
     state = new_state(board)
     large = []
     for who in _parts(board):
+        if some is not None and not some[who].any():
+            continue
         if all_alike(board, who):
             found.counted[who] = True
             found.seen[ranges(net.cell_start[who], net.cell_start[who + 1])] = True
