@@ -2,7 +2,7 @@
 
 `python -m bench.withstand [--rows 6000] [--out DIR]` publishes census series with fixed seeds and attacks each: after
 several numbers of releases with 4 % of people compromised, after the last also with 1 and 10 %. Shares are of people
-who are not compromised. docs/attacks.md has the table.
+who are not compromised. docs/attacks.md has the table and the picture.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from republish.attacks.candidates import sizes
 from republish.attacks.linear import Budget, linear
 from republish.datasets import census
 from republish.escapes import escape_risk
+from republish.papers.drawing import draw
+from republish.papers.study import Figure, Lines
 from republish.publishers import Publisher
 from republish.stays import NOBODY, TIED, Stays
 
@@ -91,14 +94,30 @@ def determined(history: History, share: float) -> float:
 def without_way(stays: Stays, share: float, draws: int = 5) -> float:
     """The share of people without a way out, over several draws of compromised people: at most these are determined."""
     found = []
-    for draw in range(draws):
-        known = np.random.default_rng(draw).random(stays.count) < share
+    for number in range(draws):
+        known = np.random.default_rng(number).random(stays.count) < share
         fixed = known[stays.person] & (stays.bearer != NOBODY)
         risk = escape_risk(replace(stays, bearer=np.where(fixed, TIED, stays.bearer)), 0.0).of_stay
         others = (stays.bearer != NOBODY) & ~fixed
         stuck = np.unique(stays.person[others & (risk > 0)])
         found.append(len(stuck) / len(np.unique(stays.person[others])))
     return float(np.mean(found))
+
+
+def draw_found(results: list[dict[str, Any]], churn: float, path: Path) -> None:
+    """Draw who is determined after how many releases at one churn, a line a publisher."""
+    share = f"{COMPROMISED[1]:g}"
+    points = {
+        result["publisher"]: (
+            [int(releases) for releases in result["found"][share]],
+            100 * np.array(list(result["found"][share].values())),
+        )
+        for result in results
+        if result["churn"] == churn and len(result["found"][share]) > 1
+    }
+    title = f"the linear attack, {COMPROMISED[1]:.0%} compromised, {churn:.0%} of people exchanged each time"
+    labels = ("releases", "people determined exactly (% of the others)")
+    draw(Figure("Determined", title, "", "", "", "", labels, ()), Lines(points), path, quick=False)
 
 
 def say(result: dict[str, object]) -> None:
@@ -144,6 +163,8 @@ def main() -> None:
             ]
             results.append(result)
             file.write_text(json.dumps(results, indent=1))
+            if churn == CHURN[1] and not chosen.last_only:
+                draw_found(results, churn, chosen.out / "withstand.png")
 
 
 if __name__ == "__main__":
