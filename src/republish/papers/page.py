@@ -59,7 +59,8 @@ def html(made: Sequence[Reproduction]) -> str:
 
 def markdown(made: Sequence[Reproduction]) -> str:
     """The verdicts of one or several papers as tables, without pictures."""
-    return "\n".join(line for one in made for line in _written(one))
+    head = ["# The papers, reproduced", ""] + [f"- {one.paper.title}: {_tally(one)}" for one in made] + [""]
+    return "\n".join([*(head if len(made) > 1 else []), *(line for one in made for line in _written(one))])
 
 
 def _section(made: Reproduction, named: bool) -> str:
