@@ -33,14 +33,20 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws data, people and queries.")] = 7,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one a core.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the experiments of a paper again and judge its claims; what was finished before is not computed again."""
+    from republish.errors import PolicyError
     from republish.papers import NAMES, Scale, Verdict, page, paper_named
     from republish.papers import reproduce as run
 
     given = adult or (Path(named) if (named := os.environ.get("REPUBLISH_ADULT")) else None)
+    if given is not None and not given.exists():
+        raise PolicyError(
+            "UCI Adult must be a folder with adult.csv and its hierarchies, or the CSV file; nothing is there. "
+            "Give --adult, or leave it out with REPUBLISH_ADULT unset"
+        )
     made = []
     for one in map(paper_named, NAMES if paper == ALL else (paper,)):
         with counted(one.name) as step:
