@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
 
-.PHONY: demo test test-long test-nojit bench bench-full reproduce lint format clean
+.PHONY: demo test test-long test-nojit bench bench-full reproduce chromium lint format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
@@ -16,7 +16,13 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/republish demo
 
-test: $(READY)
+# Browser tests drive Debian's chromium, installed here where that is allowed; without it they are skipped and say so.
+chromium:
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	  && export DEBIAN_FRONTEND=noninteractive && { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } > /dev/null 2>&1; } \
+	  || echo "the package chromium is missing and could not be installed: browser tests will be skipped"
+
+test: $(READY) chromium
 	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2 -m 'not long'
 
 test-long: $(READY)

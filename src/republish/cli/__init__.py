@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from republish import __version__
-from republish.cli import attack, keep, look, publish, query, reproduce, start
+from republish.cli import attack, keep, look, publish, query, report, reproduce, serve, start, tune
 from republish.cli.output import say_error
 from republish.errors import RepublishError
 
@@ -40,7 +40,10 @@ app.command("verify", rich_help_panel=_LOOK)(look.verify)
 app.command("measure", rich_help_panel=_LOOK)(look.measure)
 app.command("query", rich_help_panel=_LOOK)(query.query)
 app.command("attack", rich_help_panel=_LOOK)(attack.attack)
+app.command("tune", rich_help_panel=_LOOK)(tune.tune)
+app.command("report", rich_help_panel=_LOOK)(report.report)
 app.command("reproduce", rich_help_panel=_LOOK)(reproduce.reproduce)
+app.command("serve", rich_help_panel=_LOOK)(serve.serve)
 app.command("backup", rich_help_panel=_KEEP)(keep.backup)
 app.command("restore", rich_help_panel=_KEEP)(keep.restore)
 

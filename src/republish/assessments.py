@@ -1,0 +1,251 @@
+"""What attacks found over a series, kept beside it: figures that belong to nobody in particular."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from republish.errors import LedgerError, PolicyError
+from republish.ledger.files import sync_folder, write, writing
+
+if TYPE_CHECKING:
+    from republish.attacks import Adversary, Summary, Target
+    from republish.ledger import Entry
+    from republish.series import Series
+
+_CHANGES = ("release", "adopt", "forget")  # entries after which attacks may find something else
+_FOLDER = "assessments"
+_OTHER = "it is for an adversary who does not know who is in which group (membership matched); make it alone"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What attacks found after each release, by an adversary who had no later one.
+
+    `head` is the digest of the ledger's last entry when it was made. `found[name][i]` is what an attack finds of
+    everyone in the releases 1 to i + 1. `left_out` says why an attack was not made, `unclear` what one with a budget
+    did not get to the end of after the last release.
+    """
+
+    made_at: str
+    head: str
+    releases: int
+    adversary: dict[str, Any]
+    found: dict[str, tuple[Summary, ...]]
+    left_out: dict[str, str]
+    unclear: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Assessment:
+        """The assessment that a document holds; ValueError where it holds none."""
+        from republish.attacks import Summary
+
+        try:
+            found = {
+                str(name): tuple(Summary(**figures) for figures in after)
+                for name, after in document["found"].items()
+            }
+            made = cls(
+                str(document["made_at"]),
+                str(document["head"]),
+                int(document["releases"]),
+                dict(document["adversary"]),
+                found,
+                dict(document["left_out"]),
+                dict(document["unclear"]),
+            )
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError("this is not an assessment") from error
+        if any(len(after) != made.releases for after in found.values()) or not made.releases:
+            raise ValueError("an assessment must have figures of every attack after every release")
+        figures = [value for after in found.values() for part in after for value in asdict(part).values()]
+        counts = [value for doubt in made.unclear.values() for value in dict(doubt).values()]
+        if not all(value is None or isinstance(value, int | float) for value in [*figures, *counts]):
+            raise ValueError("what an assessment found must be numbers")
+        return made
+
+    def is_current(self, series: Series) -> bool:
+        """Whether nothing happened to the series since that could change what is found."""
+        return self.holds_at(series.ledger.entries())
+
+    def holds_at(self, entries: Sequence[Entry]) -> bool:
+        """Whether it is still true of a series with these entries."""
+        later = False
+        for entry in reversed(entries):
+            if entry.digest == self.head:
+                return not later
+            later |= entry.kind in _CHANGES
+        return False
+
+
+def assess(
+    series: Series,
+    adversary: Adversary,
+    names: Sequence[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    views: Sequence[Any] | None = None,
+) -> Assessment:
+    """Make attacks on a series as it was after each release; nothing is written.
+
+    Args:
+        series: the series.
+        adversary: what she is granted; without knowledge of her own she has that of the series' publisher.
+        names: the attacks. Without them all that exclude values, and those that weigh them where there is knowledge.
+        progress: told how many releases of all attacks are done, and how many there are.
+        views: the raw view of every release, for knowledge with classes of its own and for attacks that match.
+
+    Raises:
+        PolicyError: there is nothing to attack, or an attack that was named cannot be made.
+        LedgerError: the series went on in the meantime.
+    """
+    from republish.attacks import informed, over_time, run
+
+    head, releases = series.ledger.head.digest, len(series.records)
+    if not releases:
+        raise PolicyError("there is nothing to attack yet; publish a first view")
+    hers = informed(adversary, series)
+    if views is not None and len(views) != releases:
+        raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
+    wanted, left_out = _chosen(hers, names, views is not None)
+    target = _target(_Given(series, views), hers, wanted, left_out if names is None else None)
+    if series.ledger.head.digest != head:
+        raise LedgerError("the series went on while it was read; repeat the attack")
+    found, unclear = {}, {}
+    of = len(wanted) * releases
+    for number, name in enumerate(wanted):
+
+        def further(done: int, _all: int, before: int = number * releases) -> None:
+            if progress is not None:
+                progress(before + done, of)
+
+        if progress is not None:
+            progress(number * releases, of)
+        last = run(target, hers, name)
+        found[name] = over_time(target, hers, name, further, last)
+        doubt = getattr(last, "unclear", None)
+        if doubt is not None:
+            unclear[name] = asdict(doubt)
+    granted = _granted(hers, adversary.knowledge is not None)
+    made_at = datetime.now(UTC).isoformat()
+    return Assessment(made_at, head, releases, granted, found, left_out, unclear)
+
+
+def keep(series: Series, assessment: Assessment) -> Path:
+    """Keep an assessment beside the series; return where."""
+    folder = series.root / "private" / _FOLDER
+    stamp = "".join(filter(str.isalnum, assessment.made_at[:19]))
+    path = folder / f"{stamp}-{secrets.token_hex(4)}.json"
+    part = path.with_suffix(".part")
+    text = json.dumps(assessment.as_dict(), indent=1)
+    with writing("the assessment could not be kept", "the series is as it was"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            write(part, text.encode())
+            part.rename(path)
+        finally:
+            part.unlink(missing_ok=True)
+        sync_folder(folder)
+    return path
+
+
+def kept(series: Series) -> list[Assessment]:
+    """All assessments that were kept, the newest last; files that hold none are passed over."""
+    found = []
+    for path in sorted((series.root / "private" / _FOLDER).glob("*.json")):
+        try:
+            found.append(Assessment.from_dict(json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError):
+            continue
+    return sorted(found, key=lambda one: one.made_at)
+
+
+class _Given(NamedTuple):
+    """A series, and the raw views of its releases where they are at hand."""
+
+    series: Series
+    views: Sequence[Any] | None
+
+    def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
+        """All that these attacks need."""
+        from republish.attacks import BELIEVES, granted_view, target_of
+        from republish.attacks import names as names_of
+
+        series, known = self.series, adversary.knowledge
+        if self.views is None:
+            return target_of(series, adversary, wanted)
+        numbered = list(enumerate(self.views, start=1))
+        if known is None or not set(wanted) & set(names_of(BELIEVES)):
+            truth = [series.true_codes(number, view) for number, view in numbered]
+        else:
+            truth = [granted_view(series, number, view, known.classes) for number, view in numbered]
+        return target_of(series, adversary, wanted, truth, self.views)
+
+
+def _chosen(
+    adversary: Adversary, names: Sequence[str] | None, views: bool
+) -> tuple[list[str], dict[str, str]]:
+    """The attacks to make; where none were named, also those that cannot be made, each with the reason."""
+    from republish.attacks import BELIEVES, EXCLUDES, MATCHES, REPLAYS, obstacle
+    from republish.attacks import names as names_of
+    from republish.attacks.adversary import KNOWN
+
+    tried = names_of(EXCLUDES, BELIEVES) if names is None else list(dict.fromkeys(names))
+    reasons = {name: reason for name in tried if (reason := obstacle(name, adversary, views)) is not None}
+    reasons |= dict.fromkeys(
+        set(tried) & set(names_of(REPLAYS)), "it has no figures after each release; use `republish attack`"
+    )
+    if adversary.membership == KNOWN:
+        reasons = dict.fromkeys(set(tried) & set(names_of(MATCHES)), _OTHER) | reasons
+    if reasons and (names is not None or len(reasons) == len(tried)):
+        name, reason = next(iter(reasons.items()))
+        raise PolicyError(f"{name} cannot be made: {reason}")
+    if not tried:
+        raise PolicyError("at least one attack must be named")
+    return [name for name in tried if name not in reasons], reasons
+
+
+def _target(
+    given: _Given, adversary: Adversary, wanted: list[str], left_out: dict[str, str] | None
+) -> Target:
+    """What is attacked; with `left_out`, attacks that need classes which are not at hand go there."""
+    from republish.attacks import BELIEVES
+    from republish.attacks import names as names_of
+
+    try:
+        return given.target(adversary, wanted)
+    except PolicyError as problem:
+        believers = [name for name in wanted if name in names_of(BELIEVES)]
+        others = [name for name in wanted if name not in believers]
+        if left_out is None or not believers or not others:
+            raise
+        target = given.target(adversary, others)
+        wanted[:] = others
+        left_out.update(dict.fromkeys(believers, str(problem)))
+        return target
+
+
+def _granted(adversary: Adversary, own: bool) -> dict[str, Any]:
+    """What she was granted, with nobody named: of people given one by one only the number."""
+    share = adversary.compromised
+    return {
+        "compromised": float(share) if isinstance(share, (int, float)) else {"people": len(list(share))},
+        "event_lists": adversary.event_lists,
+        "cascade": adversary.cascade,
+        "membership": adversary.membership,
+        "seed": int(adversary.seed),
+        "knowledge": adversary.knowledge is not None,
+        "own_knowledge": own,
+        "knowledge_digest": None if adversary.knowledge is None else adversary.knowledge.digest(),
+        "posterior": adversary.posterior,
+        "steps": adversary.steps,
+        "certainty": adversary.certainty,
+    }

@@ -1,0 +1,163 @@
+"""`tune`: which publisher and which parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from republish.cli.output import Json, counted, number, say, say_json, say_table
+
+if TYPE_CHECKING:
+    from republish.tune import Point, Tuned
+
+
+def tune(
+    series: Annotated[
+        Path, typer.Argument(help="Folder of the series to start from; nothing is published in it.")
+    ],
+    views: Annotated[list[Path], typer.Argument(help="Raw views to try on, oldest first.")],
+    max_gain: Annotated[
+        float | None,
+        typer.Option(help="Highest mean gain of an adversary who knows how values follow each other."),
+    ] = None,
+    max_determined: Annotated[
+        float | None, typer.Option(help="Highest share of people determined exactly.")
+    ] = None,
+    publishers: Annotated[
+        str | None, typer.Option(help="Names by commas; else all that protect a series.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Trials in all, with those of earlier calls.")] = 60,
+    compromised: Annotated[
+        float | None,
+        typer.Option(help="Share of people whom she knows; else that of the gate, or 0.04."),
+    ] = None,
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(help="Folder with knowledge.toml: what she knows and publishers reckon with."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Try on about so many rows a view: the same people in all of them.")
+    ] = None,
+    attack: Annotated[
+        str | None,
+        typer.Option(help="Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."),
+    ] = None,
+    max_counterfeits: Annotated[
+        float, typer.Option(help="Most counterfeits, as a share of the rows.")
+    ] = 0.25,
+    seed: Annotated[int, typer.Option(help="The same seed tries the same points.")] = 0,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the chosen policy to this file, and beside it what it needs.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw risk against usefulness, with the frontier, to this file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Search publishers and parameters that keep risk below a limit at the least loss of usefulness.
+
+    Stopped at any moment, the same command goes on where it was.
+    """
+    from republish.errors import PolicyError
+    from republish.knowledge import read_knowledge
+    from republish.series import Series
+    from republish.tune import Settings, chosen_policy, init_command, require_free, write_policy
+    from republish.tune import tune as search
+    from republish.tune.picture import plot_frontier, require_drawable
+
+    if (max_gain is None) == (max_determined is None):
+        raise PolicyError("give either --max-gain or --max-determined")
+    if write is not None:
+        require_free(write)
+    if plot is not None:
+        require_drawable(plot)
+    opened = Series.open(series)
+    known = read_knowledge(knowledge, opened.schema) if knowledge else None
+    settings = Settings(
+        publishers=_names(publishers),
+        trials=trials,
+        compromised=compromised,
+        knowledge=known,
+        sample=sample,
+        max_counterfeits=max_counterfeits,
+        attacks=_names(attack),
+        seed=seed,
+    )
+    limits = {"max_determined": max_determined} if max_gain is None else {"max_gain": max_gain}
+    with counted("tuning") as progress:
+        tuned = search(opened, views, {k: v for k, v in limits.items() if v is not None}, settings, progress)
+    if plot is not None:
+        plot_frontier(tuned, plot)
+    made = None
+    if write is not None and tuned.best is not None:
+        made = chosen_policy(opened, tuned.best, known)
+        write_policy(made, write)
+    if as_json:
+        say_json(tuned.as_dict())
+    else:
+        _say(tuned)
+        if plot is not None:
+            say(f"drawn to {plot}")
+        if made is not None and write is not None:
+            say(f"policy written to {write}\nnext: {init_command(made, write)}")
+        elif write is not None:
+            say("no policy was written")
+    raise typer.Exit(0 if tuned.best is not None else 1)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _say(tuned: Tuned) -> None:
+    """The frontier, whom it leaves out, and what to choose."""
+    from republish.tune import LIMITS
+
+    risk = LIMITS[next(iter(tuned.limits))]
+    rows = []
+    for place in tuned.frontier:
+        point = tuned.points[place]
+        within = "chosen" if place == tuned.chosen else "yes" if point.figures[1] <= tuned.limit else "no"
+        rows.append((
+            point.publisher, point.settings, point.figures[0], point.figures[1], point.suppressed or None,
+            point.counterfeits or None, point.undecided or None, within,
+        ))  # fmt: skip
+    columns = (
+        "publisher", "settings", "penalty", risk, "suppressed", "counterfeits", "undecided", "within"
+    )  # fmt: skip
+    feasible = sum(point.feasible for point in tuned.points)
+    if rows:
+        say_table(columns, rows, title=f"frontier of {feasible} points, {tuned.trials} trials")
+    for name, (count, why) in tuned.infeasible.items():
+        say(f"{name}: {number(count)} points cannot publish these views; {why.split(';')[0]}")
+    best, near = tuned.best, tuned.nearest
+    if best is not None:
+        say(
+            f"{risk} {best.figures[1]:.4f} is within the limit of {tuned.limit:g} at the least loss: "
+            + _named(best)
+        )
+        _say_doubts(best)
+    elif near is not None:
+        say(
+            f"nothing that was tried keeps the {risk} within {tuned.limit:g}; the nearest, {near.figures[1]:.4f}: "
+            + _named(near)
+        )
+    else:
+        say("no publisher could publish these views with any parameters that were tried")
+
+
+def _say_doubts(point: Point) -> None:
+    if point.undecided:
+        say(
+            f"note: of {point.undecided:.2%} more people it is not known whether they are determined; see docs/gate.md"
+        )
+    if not point.protects_series:
+        say(
+            f"note: {point.publisher} promises nothing over the series; this was measured on these views alone"
+        )
+
+
+def _named(point: Point) -> str:
+    return f"{point.publisher} {point.settings}, certainty penalty {point.figures[0]:.4f}"

@@ -1,0 +1,211 @@
+"""What the report says of the facts: figures side by side and sentences, the same for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from statistics import fmean
+from typing import Any
+
+import republish
+from republish.assessments import Assessment
+from republish.frozen import safer_publishers
+from republish.report import words
+from republish.report.facts import ReleaseFacts, SeriesFacts
+from republish.report.sentences import adversary_sentence, assumptions, statements, until
+from republish.verdict import verdict_from
+
+
+def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
+    """Everything that a report says, as plain data."""
+    found = current_assessments(facts)
+    return {
+        "name": facts.name,
+        "made_at": made_at,
+        "tool": republish.__version__,
+        "tools": sorted({release.tool for release in facts.releases}),
+        "facts": facts,
+        "statements": statements(facts, found),
+        "columns": [column | {"what": words.ROLES[column["role"]]} for column in facts.columns],
+        "method": words.METHODS.get(facts.publisher["name"], facts.publisher["summary"]),
+        "parameters": _parameters(facts),
+        "checks": checks_over_time(facts.releases),
+        "safer": safer_publishers(),
+        "usefulness": usefulness(facts.releases),
+        "risks": _risks(facts.last),
+        "serial": [_serial(one) for one in found],
+        "outdated": _outdated(facts),
+        "gate": gate_over_time(facts.releases),
+        "assumptions": assumptions(facts),
+        "until": until(facts),
+        "words": words,
+    }
+
+
+def current_assessments(facts: SeriesFacts) -> list[Assessment]:
+    """What attacks found that is still true: one assessment for each adversary, the newest figures of each attack."""
+    by_adversary: dict[str, Assessment] = {}
+    for one, holds in zip(facts.assessments, facts.current, strict=True):
+        if not holds:
+            continue
+        key = repr(sorted(one.adversary.items()))
+        before = by_adversary.pop(key, None)
+        by_adversary[key] = one if before is None else _joined(before, one)
+    return list(reversed(by_adversary.values()))
+
+
+def _joined(before: Assessment, after: Assessment) -> Assessment:
+    found = before.found | after.found
+    return Assessment(
+        after.made_at,
+        after.head,
+        after.releases,
+        after.adversary,
+        found,
+        {name: why for name, why in (before.left_out | after.left_out).items() if name not in found},
+        {name: doubt for name, doubt in before.unclear.items() if name not in after.found} | after.unclear,
+    )
+
+
+def _parameters(facts: SeriesFacts) -> list[tuple[str, Any, str]]:
+    own = words.PARAMETERS_OF.get(facts.publisher["name"], {})
+    return [
+        (name, value, own.get(name, words.PARAMETERS.get(name, "")))
+        for name, value in facts.publisher["parameters"].items()
+    ]
+
+
+def checks_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
+    """Every promise that was checked: in how many releases, how many held, and what the weakest group reached."""
+    rows: dict[str, dict[str, Any]] = {}
+    for release in releases:
+        for check in release.checks:
+            row = rows.setdefault(check["promise"], {"releases": 0, "held": 0, "unchecked": 0, "span": []})
+            row["promise"], row["meaning"], row["reached"] = (
+                check["promise"],
+                check["meaning"],
+                check["reached"],
+            )
+            row["releases"] += 1
+            row["held"] += bool(check["holds"])
+            row["unchecked"] += check.get("unchecked", 0)
+            row["span"] += [] if check["reached"] is None else [check["reached"]]
+    for row in rows.values():
+        row["span"] = [min(row["span"]), max(row["span"])] if row["span"] else None
+    return list(rows.values())
+
+
+def usefulness(releases: Sequence[ReleaseFacts]) -> dict[str, Any] | None:
+    """The last release beside the one before it and the mean of all earlier ones; `None` before the first."""
+    if not releases:
+        return None
+    measures = [release.measures for release in releases]
+    last, earlier = measures[-1], measures[:-1]
+    columns = [
+        ("certainty penalty", *_beside(last, earlier, lambda one: one["penalty"])),
+        *(
+            (
+                f"penalty of {name}",
+                *_beside(last, earlier, lambda one, name=name: one["penalty_by_column"][name]),
+            )
+            for name in last["penalty_by_column"]
+        ),
+        ("rows of the average group", *_beside(last, earlier, lambda one: one["average_class_size"])),
+    ]
+    return {"rows": columns, "sentence": _compared(last["penalty"], [one["penalty"] for one in earlier])}
+
+
+def _beside(last: Any, earlier: Sequence[Any], figure: Any) -> tuple[float, float | None, float | None]:
+    if not earlier:
+        return figure(last), None, None
+    return figure(last), figure(earlier[-1]), fmean(map(figure, earlier))
+
+
+def _compared(last: float, earlier: Sequence[float]) -> str:
+    if not earlier:
+        return "This is the first release; there is none to compare with."
+    mean = fmean(earlier)
+    if abs(last - mean) < 0.005:
+        return "The last release is about as precise as earlier ones on average."
+    how = "less" if last > mean else "more"
+    share = f" ({abs(last - mean) / mean:.0%} {'more' if last > mean else 'less'} penalty)" if mean else ""
+    return f"The last release is {how} precise than earlier ones on average{share}."
+
+
+def _risks(last: ReleaseFacts | None) -> list[dict[str, Any]]:
+    if last is None:
+        return []
+    rows = []
+    for name, meaning in words.RISKS.items():
+        figure = last.measures[f"{name.lower()}_risk"]
+        row = {"name": name, "meaning": meaning, "highest": None, "above": None}
+        rows.append(row | (figure if isinstance(figure, dict) else {"average": figure}))
+    return rows
+
+
+def _serial(one: Assessment) -> dict[str, Any]:
+    order = sorted(one.found, key=lambda name: _worst_first(one, name))
+    return {
+        "made_at": one.made_at,
+        "releases": one.releases,
+        "adversary": one.adversary,
+        "sentence": adversary_sentence(one.adversary),
+        "rows": [(name, words.ATTACKS.get(name, ""), asdict(one.found[name][-1])) for name in order],
+        "after_release": {name: [asdict(part) for part in one.found[name]] for name in order},
+        "notes": [*_doubts(one), *(f"{name} was not made: {why}" for name, why in one.left_out.items())],
+        "assessment": one,
+    }
+
+
+def _worst_first(one: Assessment, name: str) -> tuple[float, float]:
+    last = one.found[name][-1]
+    return -last.determined_share, -last.mean_confidence
+
+
+def _doubts(one: Assessment) -> list[str]:
+    said = []
+    for name, doubt in one.unclear.items():
+        people = one.found[name][-1].people
+        if doubt.get("undecided"):
+            said.append(
+                f"{name}: at most {doubt['people']:,} more people ({doubt['people'] / max(people, 1):.1%}) are "
+                "undecided. The budget ran out before a second value was found, so they may be determined too."
+            )
+        if doubt.get("unsettled"):
+            said.append(
+                f"{name}: the probabilities of {doubt['unsettled']:,} lives (times with one value) had not settled; "
+                "the confidence in them is rough."
+            )
+        if doubt.get("unsolved"):
+            said.append(
+                f"{name}: the equations of {doubt['unsolved']:,} lives (times with one value) were too many to solve, "
+                "and they were only searched."
+            )
+    return said
+
+
+def _outdated(facts: SeriesFacts) -> dict[str, Any] | None:
+    """The newest assessment that is no longer true, where it is newer than what is."""
+    old = [one for one, holds in zip(facts.assessments, facts.current, strict=True) if not holds]
+    if not old or facts.assessment is not None:
+        return None
+    return {"made_at": old[-1].made_at, "releases": old[-1].releases}
+
+
+def gate_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
+    """What the gate's attacks found before each release, the worst draw of each, by limit and attack."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for release in releases:
+        if release.gate is None:
+            continue
+        verdict = verdict_from(release.gate)
+        for attack, figures in verdict.worst().items():
+            for limit, figure in figures.items():
+                row = rows.setdefault(
+                    (limit, attack),
+                    {"limit": limit, "attack": attack, "allowed": verdict.limits[limit], "found": {}},
+                )
+                row["found"][release.number] = figure
+    for row in rows.values():
+        row["last"], row["worst"] = list(row["found"].values())[-1], max(row["found"].values())
+    return list(rows.values())

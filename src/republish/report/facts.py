@@ -1,0 +1,217 @@
+"""What is known of a series without opening a table: policy, the ledger's records, kept assessments."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from republish.about import limits_of
+from republish.assessments import Assessment, kept
+from republish.errors import LedgerError
+from republish.frozen import is_as_recorded
+from republish.ledger.chain import WITH_RELEASE, Entry, entry_of, faults_in
+from republish.publishers import parameters_of
+from republish.verdict import recorded_problems
+from republish.verify_promises import meaning_of
+
+if TYPE_CHECKING:
+    from republish.policy import Policy
+    from republish.series import Series
+
+_GIVEN = {"scales": "given"}  # break points are values of a column
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """One release as the ledger recorded it when it was published.
+
+    `checks` are the promises that were recomputed from the files before it was committed, `gate` the verdict of the
+    policy's gate. `files` maps what may leave the house to its BLAKE2b-256 digest. `digest` is that of the entry.
+    """
+
+    number: int
+    as_of: str
+    recorded_at: str
+    rows: int
+    suppressed: int
+    counterfeits: int
+    groups: int
+    arrivals: dict[str, int]
+    measures: dict[str, Any]
+    checks: list[dict[str, Any]]
+    holds: bool
+    gate: dict[str, Any] | None
+    withdrawn: bool
+    digest: str
+    files: dict[str, str]
+    tool: str
+
+    @property
+    def published(self) -> int:
+        """Rows of the table: those of the view that were not left out, and counterfeits."""
+        return self.rows - self.suppressed + self.counterfeits
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SeriesFacts:
+    """A series without its tables, its people, its secret and its seed.
+
+    `name` is the folder's. `promises` holds `one_table` (text), `series` (texts), `meanings` (a sentence for each),
+    `not_promised` (sentences), and `when_published` where something is checked only then. `gate` holds the gate's
+    attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
+    shows to be wrong. `current` runs parallel to `assessments`, of which the newest is the last.
+    """
+
+    name: str
+    root: Path
+    columns: list[dict[str, str]]
+    publisher: dict[str, Any]
+    promises: dict[str, Any]
+    gate: dict[str, Any] | None
+    releases: list[ReleaseFacts]
+    head: str
+    forgotten: int
+    assessments: list[Assessment]
+    created_at: str
+    one_table: bool
+    amended: int
+    problems: list[str]
+    current: list[bool]
+
+    @property
+    def last(self) -> ReleaseFacts | None:
+        """The newest release."""
+        return self.releases[-1] if self.releases else None
+
+    @property
+    def sensitive(self) -> str | None:
+        """The name of the sensitive column."""
+        return next((column["name"] for column in self.columns if column["role"] == "sensitive"), None)
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """The newest assessment that is still true of the series."""
+        true = [one for one, holds in zip(self.assessments, self.current, strict=True) if holds]
+        return true[-1] if true else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document; the folder is left out, which is nobody's business."""
+        document = asdict(self)
+        del document["root"]
+        return document
+
+
+def facts_of(series: Series) -> SeriesFacts:
+    """All facts of a series; no table file is opened, so that a long series takes no longer than a short one."""
+    records, head = series.ledger.catalogue.records()
+    entries = (
+        tuple(map(entry_of, records)) or series.ledger.entries()
+    )  # which refuses a ledger without entries
+    policy = series.policy
+    releases = [entry for entry in entries if entry.kind in WITH_RELEASE]
+    withdrawn = {entry.release for entry in entries if entry.kind == "withdraw"}
+    found = kept(series)
+    return SeriesFacts(
+        name=series.root.resolve().name,
+        root=series.root,
+        columns=_columns(policy),
+        publisher=_publisher(policy),
+        promises=_promises(policy),
+        gate=_gate(policy),
+        releases=[_release(entry, entry.release in withdrawn) for entry in releases],
+        head=entries[-1].digest,
+        forgotten=sum(entry.payload["people"] for entry in entries if entry.kind == "forget"),
+        assessments=found,
+        created_at=entries[0].recorded_at,
+        one_table=policy.one_table,
+        amended=sum(entry.kind == "amend" for entry in entries),
+        problems=[*faults_in(records, head), *_problems(policy, releases)],
+        current=[one.holds_at(entries) for one in found],
+    )
+
+
+def _columns(policy: Policy) -> list[dict[str, str]]:
+    schema = policy.schema
+    columns = [(column.name, "quasi-identifier", column.kind) for column in schema.quasi_identifiers]
+    if schema.identifier is not None:
+        columns.insert(0, (schema.identifier, "identifier", ""))
+    if schema.sensitive is not None:
+        columns.append((schema.sensitive.name, "sensitive", schema.sensitive.kind))
+    columns += [(name, "insensitive", "") for name in schema.insensitive]
+    columns += [(name, "drop", "") for name in schema.dropped]
+    return [{"name": name, "role": role, "kind": kind} for name, role, kind in columns]
+
+
+def _publisher(policy: Policy) -> dict[str, Any]:
+    publisher = policy.publisher
+    return {
+        "name": publisher.name,
+        "paper": publisher.paper,
+        "summary": publisher.summary,
+        "parameters": parameters_of(publisher) | (_GIVEN if getattr(publisher, "scales", None) else {}),
+        "protects_series": bool(publisher.series_promises),
+        "knowledge": policy.knowledge is not None,
+    }
+
+
+def _promises(policy: Policy) -> dict[str, Any]:
+    promises = {key: value for key, value in policy.promises.items() if key != "gate"}
+    described = [(requirement.text, requirement.describe()) for requirement in policy.requirements]
+    if policy.bt is not None:
+        described.append((policy.bt.text, policy.bt.describe()))
+    described += [(promise, meaning_of(promise)) for promise in promises["series"]]
+    return promises | {"meanings": dict(described), "not_promised": limits_of(promises["series"])}
+
+
+def _gate(policy: Policy) -> dict[str, Any] | None:
+    gate = policy.gate
+    return None if gate is None else gate.public() | {"draws": gate.draws, "sentence": gate.sentence()}
+
+
+def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
+    try:
+        return _recorded(entry, withdrawn)
+    except (KeyError, TypeError, AttributeError):
+        raise LedgerError(
+            f"entry {entry.seq} of the ledger does not say what every release does; restore the series from a backup"
+        ) from None
+
+
+def _recorded(entry: Entry, withdrawn: bool) -> ReleaseFacts:
+    payload = entry.payload
+    verification = payload["verification"]
+    return ReleaseFacts(
+        number=entry.release or 0,
+        as_of=payload["as_of"],
+        recorded_at=entry.recorded_at,
+        rows=payload["rows"],
+        suppressed=payload["suppressed"],
+        counterfeits=payload["counterfeits"],
+        groups=payload["groups"],
+        arrivals=payload["arrivals"],
+        measures=payload["measures"],
+        checks=verification["checks"],
+        holds=verification["holds"],
+        gate=payload.get("gate"),
+        withdrawn=withdrawn,
+        digest=entry.digest,
+        files={
+            name.rpartition("/")[2]: found["digest"]
+            for name, found in payload["files"].items()
+            if name.startswith("releases/")
+        },
+        tool=payload["tool"],
+    )
+
+
+def _problems(policy: Policy, releases: list[Entry]) -> list[str]:
+    """What is wrong by the records alone; `verify` looks at the files."""
+    problems = recorded_problems(policy.gate, releases)
+    if not is_as_recorded(policy, releases):
+        problems.append("series.toml, a hierarchy or the knowledge is not what the ledger recorded")
+    return problems

@@ -1,0 +1,191 @@
+"""Sentences that depend on the series: what to look at first, what an adversary has, until when the report holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from republish.assessments import Assessment
+from republish.frozen import safer_publishers
+from republish.report import words
+from republish.report.facts import SeriesFacts
+
+HOLDS, LOOK, BROKEN, UNKNOWN = "holds", "look", "broken", "unknown"
+LACKING, ABSENT = "lacking", "absent"
+"""Marks of statements: nothing to do; look at it; not as it should be; not known; missed; simply not there."""
+
+
+def statements(facts: SeriesFacts, found: Sequence[Assessment]) -> list[dict[str, str]]:
+    """What whoever signs should know first, each with a mark."""
+    made = [
+        _promises(facts),
+        _over_the_series(facts),
+        _attacked(facts, found),
+        _gated(facts),
+        _alone(facts),
+        _ledger(facts),
+    ]
+    return [{"title": title, "mark": mark, "text": text} for title, mark, text in made]
+
+
+def _promises(facts: SeriesFacts) -> tuple[str, str, str]:
+    title = "Promises about every release"
+    checks = [check for release in facts.releases for check in release.checks]
+    broken = sum(not check["holds"] for check in checks)
+    if not facts.releases:
+        return title, UNKNOWN, "Nothing has been published yet."
+    if broken or not all(release.holds for release in facts.releases):
+        return title, BROKEN, f"{broken} of {len(checks)} checks did not hold when releases were published."
+    return (
+        title,
+        HOLDS,
+        f"All {len(checks):,} checks of {_releases(len(facts.releases))} held. Each was recomputed from the stored "
+        "files before the release was committed.",
+    )
+
+
+def _over_the_series(facts: SeriesFacts) -> tuple[str, str, str]:
+    title, name = "Promises over the series", facts.publisher["name"]
+    if not facts.publisher["protects_series"]:
+        several = len(facts.releases) > 1
+        return (
+            title,
+            LACKING,
+            f"None. {name} protects each release alone and promises nothing over the series"
+            + (f", and {len(facts.releases)} releases are out" if several else "")
+            + f"; {safer_publishers()}.",
+        )
+    promised = " ".join(facts.promises["meanings"][promise] for promise in facts.promises["series"])
+    return title, HOLDS, promised
+
+
+def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str, str]:
+    title = "Serial risk"
+    if not facts.releases:
+        return title, UNKNOWN, "Nothing has been published yet."
+    if facts.sensitive is None:
+        return title, UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
+    if not found:
+        return title, UNKNOWN, "Not measured: no attack was made on the series as it is now."
+    worst = [
+        (after[-1].determined_share, name, after[-1], one)
+        for one in found
+        for name, after in one.found.items()
+    ]
+    _, name, last, one = max(worst, key=lambda found: found[:2])
+    undecided = max((doubt.get("people", 0) for one in found for doubt in one.unclear.values()), default=0)
+    more = f" At most {undecided:,} more people are undecided." if undecided else ""
+    after = f"After {_releases(one.releases)}"
+    if not last.determined:
+        sure = max(part[2].above_nine_tenths for part in worst)
+        return (
+            title,
+            LOOK if undecided or sure else HOLDS,
+            f"{after} none of the attacks that were made determines anybody of {last.people:,} people; "
+            f"{sure:.1%} have a value of which an adversary is surer than .9.{more}",
+        )
+    return (
+        title,
+        LOOK,
+        f"{after} the attack {name} determines {last.determined:,} of {last.people:,} people "
+        f"({last.determined_share:.1%}).{more}",
+    )
+
+
+def _gated(facts: SeriesFacts) -> tuple[str, str, str]:
+    title = "Gate"
+    if facts.gate is None:
+        return title, ABSENT, "None: releases are not refused however much adversaries would find out."
+    passed = sum(bool(release.gate and release.gate.get("passed")) for release in facts.releases)
+    mark = HOLDS if passed == len(facts.releases) else BROKEN
+    return title, mark, f"{passed} of {_releases(len(facts.releases))} passed: {facts.gate['sentence']}."
+
+
+def _alone(facts: SeriesFacts) -> tuple[str, str, str]:
+    title = "Risk of the last release alone"
+    if facts.last is None:
+        return title, UNKNOWN, "Nothing has been published yet."
+    risk = facts.last.measures["prosecutor_risk"]
+    above = ", ".join(f"{share:.1%} above {limit}" for limit, share in sorted(risk["above"].items()))
+    return (
+        title,
+        LOOK if risk["highest"] > 0.09 else HOLDS,
+        f"The chance of picking somebody's row is at most {risk['highest']:.3f} and {risk['average']:.3f} on average; "
+        f"shares of people at risk: {above}.",
+    )
+
+
+def _ledger(facts: SeriesFacts) -> tuple[str, str, str]:
+    title = "Records"
+    if facts.problems:
+        return title, BROKEN, f"{'. '.join(facts.problems)}."
+    return (
+        title,
+        HOLDS,
+        "The chain of records is unbroken and the policy is the one that releases were made under. Files were not "
+        f"read for this report; `republish verify {facts.name}` recomputes everything from them.",
+    )
+
+
+def adversary_sentence(granted: dict[str, Any]) -> str:
+    """What an adversary has, in a sentence."""
+    knows = []
+    if granted.get("membership") == "known":
+        knows.append("who is in which group")
+    if granted.get("event_lists"):
+        knows.append("when people came, changed, left and returned")
+    share = granted.get("compromised") or 0
+    if isinstance(share, dict):
+        knows.append(f"the values of {share['people']:,} people")
+    elif share:
+        knows.append(f"the values of {share:.1%} of the people, drawn at random")
+    if granted.get("knowledge"):
+        whose = (
+            "knowledge given for the attack" if granted.get("own_knowledge") else "as the publisher reckons"
+        )
+        knows.append(f"how values follow each other ({whose})")
+    listed = f" She knows {'; '.join(knows)}." if knows else ""
+    cascade = " Whoever she determines is known to her from then on." if granted.get("cascade") else ""
+    return f"She has all releases, withdrawn ones too.{listed}{cascade}"
+
+
+def assumptions(facts: SeriesFacts) -> list[str]:
+    """Under what the promises and figures of this series hold."""
+    said = [
+        *words.EVERYWHERE,
+        *words.ASSUMPTIONS.get(facts.publisher["name"], ()),
+        *facts.promises["not_promised"],
+    ]
+    withdrawn = sum(release.withdrawn for release in facts.releases)
+    if withdrawn:
+        said.append(
+            f"{_releases(withdrawn)} {'was' if withdrawn == 1 else 'were'} withdrawn and still counted everywhere: "
+            "whoever has one keeps it."
+        )
+    if facts.forgotten:
+        said.append(
+            f"{facts.forgotten:,} {'person was' if facts.forgotten == 1 else 'people were'} forgotten. Should they "
+            "appear again they are newcomers, and what is promised over several releases does not hold between their "
+            "past and their future. Whoever was in a group with them may be less hidden from somebody who knows them."
+        )
+    if facts.promises.get("when_published"):
+        listed = ", ".join(facts.promises["when_published"])
+        said.append(f"{listed} was checked when each release was made and cannot be recomputed later.")
+    return said
+
+
+def until(facts: SeriesFacts) -> list[str]:
+    """Until when the report holds."""
+    if facts.last is None:
+        return ["Nothing has been published; the report holds until the first release."]
+    return [
+        f"This report is about {_releases(len(facts.releases))}, the last as of {facts.last.as_of[:10]}. It holds "
+        "until the next release.",
+        "The risk over the series can grow with every release, withdrawn ones included. Promises are checked again "
+        "with each; make the attacks again too.",
+        "It also ends when people are forgotten, or when an adversary may be granted more than what is listed here.",
+    ]
+
+
+def _releases(number: int) -> str:
+    return f"{number:,} release{'' if number == 1 else 's'}"

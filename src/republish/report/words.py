@@ -1,0 +1,195 @@
+"""The sentences of the report: roles, methods, parameters, attacks and risks in words that need no glossary."""
+
+from __future__ import annotations
+
+ROLES = {
+    "identifier": "Names a person. Never stored and never published; only a keyed pseudonym is remembered.",
+    "quasi-identifier": "May be known from elsewhere. Published coarsely, the same for everyone of a group.",
+    "sensitive": "What nobody may learn of a person. Published as it is; the group hides whose it is.",
+    "insensitive": "Taken to tell nothing of a person. Published as it is.",
+    "drop": "Left out of every release.",
+}
+
+_GROUPS = "People are put into groups, and all rows of a group show the same quasi-identifiers. "
+_SAME_VALUES = (
+    "Every group shows at least m different sensitive values, and a person is always published among the same ones, "
+    "so that comparing releases leaves all of them possible. Where a value is missing from a group that needs it, a "
+    "counterfeit row fills the place. "
+)
+METHODS = {
+    "mondrian": _GROUPS
+    + "The table is cut in two at a median, again and again, for as long as both halves keep what is promised of a "
+    "group. Every release is made without a look at earlier ones.",
+    "banga": _GROUPS
+    + "Space is halved into regions, one quasi-identifier after the other, and small regions near each other are "
+    "merged until each keeps what is promised of a group. Every release is protected without a look at earlier ones.",
+    "rplus-tree": _GROUPS
+    + "The rows are loaded into a spatial index whose leaves become the groups. Every release is made without a look "
+    "at earlier ones.",
+    "m-invariance": _GROUPS + _SAME_VALUES + "Whoever comes back after an absence is treated as a newcomer.",
+    "tau-safety": _GROUPS
+    + _SAME_VALUES
+    + "This holds over absences of any length. Whoever comes back with another value is published among the old "
+    "values or among entirely different ones, which tells nothing of either.",
+    "cor-split": _GROUPS
+    + _SAME_VALUES
+    + "In addition two groups of different releases never differ by fewer than n people, so that taking one from the "
+    "other does not single anybody out.",
+    "cohorts": "People are put into large groups once and stay together for life, so that later releases tell little "
+    "that the first did not. Open places are held by counterfeit rows until several can be filled at once. Before "
+    "every release a bound is computed on how many people anybody could determine from all releases together; a "
+    "group that would exceed it does not change.",
+    "js-reduce": _GROUPS
+    + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
+    "Before every release it works out what she believes of everyone from all releases so far, and puts people "
+    "together of whom she believes much the same.",
+    "bayframe": _GROUPS
+    + "The publisher reckons with an adversary who knows how likely values are, how they follow each other, and the "
+    "values of some people more or less surely. Before every release it works out what she believes of everyone, and "
+    "puts people together of whom she believes much the same.",
+}
+
+PARAMETERS = {
+    "k": "fewest rows of a group",
+    "m": "how many different sensitive values a person hides among at least",
+    "n": "fewest people by whom two groups of different releases may differ",
+    "t": "how far the values of a group may be from those of the whole table, 0 to 1",
+    "j": "how far beliefs about the members of a group may be apart, in bits",
+    "beta": "by how much a value may be more frequent in a group than in the table, as a multiple",
+    "size": "most rows of a new group",
+    "values": "different values of a new group",
+    "together": "places of so many different values must be open before a group changes",
+    "max_determined": "share of people who may be expected to be determined",
+    "compromised": "share of people whose values an adversary is taken to know",
+    "pad": "whether counterfeits help out where values are too uneven",
+    "strict": "whether rows with equal values always stay together",
+    "bt": "width of what an adversary knows, and how much she may learn",
+    "crowd": "people a group should hold, each counted by how uncertain the value still is",
+    "keep": "price of parting people who were together in the last release",
+    "order": "order in which rows are walked through",
+    "cut": "how the walk is cut into groups",
+    "rest": "what becomes of rows that fit in no group",
+    "slack": "factor on the limits for rows that fit in no group",
+    "posterior": "how the adversary is taken to draw conclusions",
+    "steps": "how many last values she is taken to look at",
+    "form": "what is kept of her belief from release to release",
+    "withstand": "bits by which weighing all releases together may stray from what a group shows; 0: not measured",
+    "cascade": "where knowledge of single people enters",
+    "assignment": "how newcomers are put into open places",
+    "signatures": "which values a person may hide among after a change",
+    "merge": "how small regions are merged",
+    "shape": "whether groups are published as boxes or as nested regions",
+    "bits": "resolution of the quasi-identifiers",
+    "scales": "break points between which nothing is told apart; not shown here",
+    "incremental": "whether the index of the last release is mended instead of made anew",
+    "packed": "whether leaves are filled evenly",
+}
+PARAMETERS_OF = {
+    "banga": {"m": "fewest rows of a block that groups are merged from"},
+    "rplus-tree": {"m": "fewest rows of a leaf; 0: k"},
+    "cohorts": {"m": "no value has more than one row in m of a group"},
+}
+
+ATTACKS = {
+    "intersection": "keeps the values that all groups of a person hold while the value does not change",
+    "tau": "also links people who come back, uses that a changed value is another one, and rules out values that "
+    "others of the group must have",
+    "compromised": "rules out the values of people she knows, and of everyone she has determined so far",
+    "historical": "subtracts groups of different releases from each other",
+    "differencing": "compares unions of groups that differ by few people",
+    "linear": "solves all groups of all releases together as one system of equations",
+    "beliefs": "weighs values by how they follow each other, release by release",
+    "joint": "weighs values by how they follow each other, all releases at once",
+    "matched": "does not know who is in which group and looks for groups that fit",
+    "minimality": "runs the publisher again on every possible input of a small series",
+    "suppression": "concludes from who was left out",
+}
+
+RISKS = {
+    "Prosecutor": "Somebody knows that one particular person is in the release and looks for that person's row. The "
+    "risk is the chance of picking the right one: 1 divided by the rows of the group.",
+    "Journalist": "Somebody picks any person of the population, who may or may not be in the release, to show that "
+    "it can be done. The risk is 1 divided by the people of the population whom the group fits. No population table "
+    "was given, so the release is taken for the whole population, which is the worst case and equal to the "
+    "prosecutor's risk.",
+    "Marketer": "Somebody links everybody and is content to be right about a share. The risk is the expected share "
+    "of people linked to the right row.",
+}
+ALONE = (
+    "These three are about finding somebody's row in one release taken alone. They say nothing of what several "
+    "releases give away together; that is the serial risk below."
+)
+THRESHOLDS = (
+    "Lines mark limits in use in the field: a risk of at most 0.09 or 0.05, and groups of at least 5, 11 or 20 rows. "
+    "(0.09 is 1/11 rounded down: a group of 11 has a risk of 0.0909 and lies just above the line.) Which of them "
+    "applies is for your own rules to say."
+)
+SERIAL = (
+    "Somebody keeps all releases, withdrawn ones too, and puts them side by side. Attacks play her part against this "
+    "series; the true values, which the series remembers under pseudonyms, only serve to count how often she is "
+    "right. A person is determined when no other value is left. Confidence is her probability of the true value."
+)
+SERIAL_LINES = (
+    "The lines at 5% and 9% are the same thresholds read as shares of people. They were made for finding rows in "
+    "one table and are drawn to compare by."
+)
+FIGURES = {
+    "people": "People attacked: everyone in a release so far whom she did not know beforehand.",
+    "determined": "People of whom only the true value is left.",
+    "above .9, above .5": "Shares of people of whose true value she is surer than .9 and .5.",
+    "mean and worst confidence": "Her probability of the true value, on average and of the worst-off person.",
+    "gain": "How much of the way from counting the rows of a group to certainty she has come, on average.",
+}
+USEFULNESS = {
+    "penalty": "How much of its domain the average published cell leaves open: 0 is exact, 1 says nothing. A row "
+    "that is left out counts 1.",
+    "average_class_size": "Rows of the average group. Smaller is more useful.",
+}
+LIMITS = {
+    "max_determined": "share of people determined",
+    "max_undecided": "share of people of whom the attack could not tell whether they are determined",
+    "max_above_nine_tenths": "share of people of whose value she is surer than .9",
+    "max_above_half": "share of people of whose value she is surer than .5",
+    "max_confidence": "confidence in the worst-off person",
+    "max_mean_confidence": "mean confidence",
+    "max_gain": "mean gain",
+}
+
+PAST_PROMISES = (
+    "The promise is about comparing groups. Solving all releases together as equations may determine people all the "
+    "same, more of them the longer the series is and the more people are known beforehand; the attack linear "
+    "measures it.",
+    "The promise is against an adversary who does not know how values follow each other.",
+)
+BELIEFS = (
+    "What an adversary knows is taken to be the knowledge of the policy, or what is counted from the views where "
+    "there is none. Somebody who knows better may believe more.",
+    "The promise is about what is believed before a release. What she believes after it is measured by the attacks "
+    "beliefs and joint.",
+)
+ALONE_ASSUMPTION = (
+    "Recipients see one release only, or do not put several side by side. Whoever does is outside of what is promised.",
+)
+ASSUMPTIONS = {
+    "mondrian": ALONE_ASSUMPTION,
+    "banga": ALONE_ASSUMPTION,
+    "rplus-tree": ALONE_ASSUMPTION,
+    "m-invariance": PAST_PROMISES,
+    "tau-safety": PAST_PROMISES,
+    "cor-split": PAST_PROMISES,
+    "cohorts": (
+        "People are compromised independently of each other, with the probability of the policy.",
+        "The bound is on people determined without doubt. It says nothing of an adversary who is nearly sure, nor of "
+        "one who knows how values follow each other.",
+    ),
+    "js-reduce": BELIEFS,
+    "bayframe": BELIEFS,
+}
+EVERYWHERE = (
+    "An identifier means the same person in every view, and no person has two.",
+    "The roles of the columns are right: every column that may be known from elsewhere is a quasi-identifier, and "
+    "insensitive columns tell nothing of a person.",
+    "The secret of the series and its private folder stay private.",
+    "Attacks measure what these adversaries find with what they are granted. Another one may find more, and with "
+    "other compromised people the figures differ.",
+)

@@ -1,0 +1,27 @@
+"""Which publisher, with which parameters: a search over both for the least loss below a limit of risk (extra `tune`).
+
+optuna is loaded by a search, not by this package: what was found can be read without it.
+"""
+
+from __future__ import annotations
+
+from republish.tune.frontier import LIMITS, Point, Tuned, choose, frontier, nearest
+from republish.tune.run import COMPROMISED, Settings, kept, tune
+from republish.tune.written import chosen_policy, init_command, require_free, write_policy
+
+__all__ = [
+    "COMPROMISED",
+    "LIMITS",
+    "Point",
+    "Settings",
+    "Tuned",
+    "choose",
+    "chosen_policy",
+    "frontier",
+    "init_command",
+    "kept",
+    "nearest",
+    "require_free",
+    "tune",
+    "write_policy",
+]

@@ -1,0 +1,161 @@
+"""Which of the points that were tried are worth a look, and which one meets a limit at the least loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+LIMITS = {"max_gain": "gain", "max_determined": "share determined"}
+"""The limits that a search may have, and the risk that each is about, in words."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A publisher with parameters, what it cost and what an adversary found; both `None` where it cannot publish.
+
+    `penalty` is the mean certainty penalty of a row, a suppressed one counting 1. `suppressed` and `counterfeits` are
+    shares of the rows, `undecided` is the share of people of whom the linear attack could not tell. `why` says what
+    stood in the way of a point that is not feasible.
+    """
+
+    publisher: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    require: str = ""
+    penalty: float | None = None
+    risk: float | None = None
+    feasible: bool = False
+    suppressed: float = 0.0
+    counterfeits: float = 0.0
+    undecided: float = 0.0
+    protects_series: bool = True
+    why: str = ""
+
+    @property
+    def figures(self) -> tuple[float, float]:
+        """Penalty and risk of a feasible point."""
+        assert self.penalty is not None and self.risk is not None
+        return self.penalty, self.risk
+
+    @property
+    def settings(self) -> str:
+        """Parameters and requirements as one line."""
+        parts = [f"{name}={_plain(value)}" for name, value in self.parameters.items()]
+        return " ".join([*parts, *([f"require {self.require}"] if self.require else [])])
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Point:
+        """The point of a JSON document."""
+        return cls(**{name: document[name] for name in cls.__dataclass_fields__ if name in document})
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def frontier(points: Sequence[Point]) -> list[int]:
+    """The feasible points that no other beats in penalty and risk, by growing penalty; of equal ones the first."""
+    order = sorted(
+        (i for i, point in enumerate(points) if point.feasible), key=lambda i: (*points[i].figures, i)
+    )
+    kept: list[int] = []
+    for i in order:
+        if not kept or points[i].figures[1] < points[kept[-1]].figures[1]:
+            kept.append(i)
+    return kept
+
+
+def choose(points: Sequence[Point], limit: float) -> int | None:
+    """The feasible point within the limit with the least penalty; `None` where there is none."""
+    within = [i for i in frontier(points) if points[i].figures[1] <= limit]
+    return within[0] if within else None
+
+
+def nearest(points: Sequence[Point]) -> int | None:
+    """The feasible point with the least risk; `None` where nothing is feasible."""
+    front = frontier(points)
+    return front[-1] if front else None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found: every point that was tried, once; the one chosen; and the limit."""
+
+    limits: dict[str, float]
+    points: tuple[Point, ...]
+    made_at: str
+    study: str
+    trials: int
+    adversary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> float:
+        """The number that risk must not exceed."""
+        return next(iter(self.limits.values()))
+
+    @property
+    def frontier(self) -> list[int]:
+        """The places of the points that no other beats, by growing penalty."""
+        return frontier(self.points)
+
+    @property
+    def chosen(self) -> int | None:
+        """The place of the point that meets the limit at the least loss."""
+        return choose(self.points, self.limit)
+
+    @property
+    def best(self) -> Point | None:
+        """The point that meets the limit at the least loss."""
+        return None if self.chosen is None else self.points[self.chosen]
+
+    @property
+    def nearest(self) -> Point | None:
+        """The point of the least risk, whether or not it meets the limit."""
+        place = nearest(self.points)
+        return None if place is None else self.points[place]
+
+    @property
+    def infeasible(self) -> dict[str, tuple[int, str]]:
+        """Publishers that could not publish the views with some parameters: with how many, and why the first time."""
+        found: dict[str, tuple[int, str]] = {}
+        for point in self.points:
+            if not point.feasible:
+                count, why = found.get(point.publisher, (0, point.why))
+                found[point.publisher] = count + 1, why
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """The document that is kept beside the series."""
+        front = set(self.frontier)
+        return {
+            "made_at": self.made_at,
+            "study": self.study,
+            "trials": self.trials,
+            "limits": self.limits,
+            "adversary": self.adversary,
+            "points": [point.as_dict() | {"frontier": i in front} for i, point in enumerate(self.points)],
+            "chosen": self.chosen,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Tuned:
+        """What such a document says."""
+        return cls(
+            dict(document["limits"]),
+            tuple(Point.from_dict(point) for point in document["points"]),
+            str(document["made_at"]),
+            str(document.get("study", "")),
+            int(document.get("trials", len(document["points"]))),
+            dict(document.get("adversary", {})),
+        )
+
+    def _repr_html_(self) -> str:
+        from republish.display import tuned_html
+
+        return tuned_html(self)

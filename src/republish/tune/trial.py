@@ -1,0 +1,147 @@
+"""One trial: the views published in a temporary series, and an adversary let loose on it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from republish.attacks import BELIEVES, Adversary, AttackResult, attack, granted_view, names
+from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError
+from republish.knowledge import Extracted, Knowledge
+from republish.policy import Policy
+from republish.published import Published
+from republish.publishers import PUBLISHERS
+from republish.secret import Secret
+from republish.series import Series
+from republish.tune.frontier import LIMITS, Point
+from republish.tune.space import Candidate, policy_of
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every candidate is tried on: the policy to start from, the views, the adversary and her attacks.
+
+    `limit` is the name of the limit, which says what risk is. `knowledge` is what publishers take her to know that
+    think of one. With more counterfeits than `max_counterfeits`, a share of the rows, a candidate is not feasible.
+    """
+
+    start: Policy
+    views: tuple[pl.DataFrame, ...]
+    secret: Secret
+    adversary: Adversary
+    attacks: tuple[str, ...]
+    limit: str
+    knowledge: Knowledge | Extracted | None
+    max_counterfeits: float
+
+
+class _Temporary(Series):
+    """A series that draws from a secret of the search, so that the same candidate gives the same releases."""
+
+    given: Secret
+
+    def secret(self) -> Secret:
+        return self.given
+
+
+def attempt(bench: Bench, candidate: Candidate, place: Path) -> Point:
+    """What a candidate costs and gives away; infeasible where it cannot publish the views, whatever the reason.
+
+    The series is made in a folder of its own in `place` and removed again.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="trial-", dir=place))
+    try:
+        return _tried(bench, candidate, folder / "series")
+    except (LedgerError, OSError, MemoryError):  # not the candidate's fault
+        raise
+    except RepublishError as problem:
+        return _infeasible(candidate, str(problem))
+    except Exception as problem:  # a fault of ours; its own words may hold cells
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        name = f"{type(problem).__name__} at {Path(where.filename).name}:{where.lineno}"
+        return _infeasible(candidate, f"an unforeseen {name}; please report it with this line")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _infeasible(candidate: Candidate, why: str) -> Point:
+    return Point(
+        candidate.publisher,
+        candidate.parameters,
+        candidate.require,
+        protects_series=PUBLISHERS[candidate.publisher].protects_series,
+        why=why,
+    )
+
+
+def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
+    policy = policy_of(candidate, bench.start, bench.knowledge)
+    series = _Temporary.create(
+        folder,
+        policy.schema,
+        policy.publisher,
+        seed=policy.seed,
+        one_table=policy.one_table,
+        gate=policy.gate,
+    )
+    assert isinstance(series, _Temporary)
+    series.given = bench.secret
+    try:
+        done = [series.publish(view) for view in bench.views]
+        rows = np.array([one.rows for one in done], dtype=np.float64)
+        counterfeits = _share(done, "counterfeits", rows)
+        if counterfeits > bench.max_counterfeits:
+            raise CannotPublish(
+                f"there would be {counterfeits:.0%} as many counterfeits as rows, and {bench.max_counterfeits:.0%} are "
+                "allowed"
+            )
+        risk, undecided = _risk(bench, series)
+    finally:
+        series.ledger.close()
+    return Point(
+        candidate.publisher,
+        candidate.parameters,
+        candidate.require,
+        penalty=_mean(rows, [one.measures.penalty for one in done]),
+        risk=risk,
+        feasible=True,
+        suppressed=_share(done, "suppressed", rows),
+        counterfeits=counterfeits,
+        undecided=undecided,
+        protects_series=bool(policy.publisher.series_promises),
+    )
+
+
+def _mean(rows: np.ndarray, figures: Sequence[float]) -> float:
+    return float(rows @ np.array(figures) / rows.sum()) if rows.sum() else 0.0
+
+
+def _share(done: Sequence[Published], name: str, rows: np.ndarray) -> float:
+    return sum(getattr(one, name) for one in done) / float(rows.sum()) if rows.sum() else 0.0
+
+
+def _risk(bench: Bench, series: Series) -> tuple[float, float]:
+    """What the attack finds that finds most, and the share of people of whom one could not tell."""
+    known, truth = bench.adversary.knowledge, None
+    if known is not None and set(bench.attacks) & set(names(BELIEVES)):
+        truth = [granted_view(series, i, view, known.classes) for i, view in enumerate(bench.views, start=1)]
+    results = attack(series, bench.adversary, bench.attacks, truth)
+    if any(len(result.risk) and not result.summary.people for result in results):
+        raise PolicyError(
+            "risk needs people who are not compromised, and all were drawn; take a smaller share"
+        )
+    by_gain = LIMITS[bench.limit] == "gain"
+    figures = [result.summary.gain if by_gain else result.summary.determined_share for result in results]
+    undecided = [
+        result.unclear.people / max(result.summary.people, 1)
+        for result in results
+        if isinstance(result, AttackResult) and result.unclear is not None
+    ]
+    return max(figure or 0.0 for figure in figures), max(undecided, default=0.0)

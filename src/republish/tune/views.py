@@ -1,0 +1,76 @@
+"""The raw views of a search: read once, checked before the first trial, and made smaller where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from republish.errors import PolicyError, RepublishError
+from republish.microdata import read_view
+from republish.schema import Number, Schema
+from republish.secret import Secret
+from republish.tables import read_table
+from republish.types import WordArray
+
+
+@dataclass(frozen=True)
+class Views:
+    """The views as frames, how many different sensitive values they hold."""
+
+    frames: tuple[pl.DataFrame, ...]
+    values: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of the smallest view."""
+        return min(frame.height for frame in self.frames)
+
+
+def read_views(sources: Sequence[Any], schema: Schema, secret: Secret, sample: int | None) -> Views:
+    """All views, checked against the schema.
+
+    With `sample` the same people are kept in all of them, so many that the largest view has about that many rows.
+
+    Raises:
+        PolicyError: there is no view, or the sample is no number from 1 on.
+        RepublishError: a view cannot be read; the message says which.
+    """
+    if not len(sources):
+        raise PolicyError("a search needs at least one raw view; give them oldest first")
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
+        raise PolicyError("the sample is a number of rows from 1 on")
+    numbers = [c.name for c in (*schema.quasi_identifiers, schema.sensitive) if isinstance(c, Number)]
+    frames, people = [], []
+    known: pl.Series | None = None
+    for number, source in enumerate(sources, start=1):
+        try:
+            frame = read_table(source, schema.missing, numbers)
+            view = read_view(frame, schema, known)
+        except RepublishError as problem:
+            raise type(problem)(f"view {number}: {problem}") from None
+        known = view.values
+        frames.append(frame.select(schema.columns))
+        assert view.identifiers is not None  # a series has an identifier
+        people.append(view.identifiers)
+    largest = max(frame.height for frame in frames)
+    if sample is not None and sample < largest:
+        frames = [
+            frame.filter(_drawn(secret.pseudonyms(those), sample / largest))
+            for frame, those in zip(frames, people, strict=True)
+        ]
+        known = pl.concat([_values(frame, schema) for frame in frames])
+    return Views(tuple(frames), 0 if known is None else known.n_unique())
+
+
+def _values(frame: pl.DataFrame, schema: Schema) -> pl.Series:
+    assert schema.sensitive is not None
+    return frame[schema.sensitive.name].alias("")
+
+
+def _drawn(people: WordArray, share: float) -> pl.Series:
+    """Whose pseudonym is low: the same people in every view."""
+    return pl.Series(people[:, 0] < np.uint64(share * 2.0**63) * np.uint64(2))

@@ -1,0 +1,103 @@
+"""What every page needs: templates, the visitor's token for forms, fields of forms, refusals in words."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+import republish
+from republish.errors import RepublishError
+from republish.web import DeskError, shown
+from republish.web.answers import sentence, status_of
+from republish.web.uploads import size_text
+
+if TYPE_CHECKING:
+    from republish.web.desk import Desk
+
+_HEADINGS = {
+    404: "There is nothing here",
+    409: "Not now",
+    413: "The file is too large",
+    415: "This is not a table",
+}
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may keep it."""
+    held = (Path(__file__).parent / "static" / name).read_bytes()
+    return f"/static/{name}?v={hashlib.blake2b(held, digest_size=6).hexdigest()}"
+
+
+@cache
+def environment() -> Environment:
+    """The templates with everything they may call."""
+    made = Environment(
+        loader=PackageLoader("republish.web"),
+        autoescape=select_autoescape(default=True),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(shown.FILTERS)
+    made.globals |= {"version": republish.__version__, "asset": asset}
+    return made
+
+
+class Page:
+    """A desk and how to show what it says."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.environment = environment()
+
+    def page(self, request: Request, template: str, status: int = 200, **given: Any) -> HTMLResponse:
+        """A page, with what every page needs."""
+        limit = self.desk.uploads.limit
+        ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size_text(limit)}
+        return HTMLResponse(self.environment.get_template(template).render(**ours, **given), status)
+
+    def _upload(self, form: FormData) -> str:
+        file = form.get("file")
+        if file is None or isinstance(file, str) or not file.filename:
+            raise DeskError("no file was chosen; choose a CSV or Parquet file")
+        return self.desk.upload(file)
+
+
+def csrf_of(request: Request) -> str:
+    """The token that forms of this visitor must carry."""
+    return str(getattr(request.state, "csrf", "") or "")
+
+
+def to(address: str) -> Response:
+    """Go on to another page."""
+    return RedirectResponse(address, 303)
+
+
+def text(form: FormData, name: str) -> str:
+    """A field of a form."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def share(form: FormData, name: str, what: str) -> float:
+    """A share that was typed in percent."""
+    try:
+        found = float(text(form, name).replace(",", "."))
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 100:
+        raise DeskError(f"{what} must be a number from 0 to 100 percent")
+    return found / 100
+
+
+def said(problem: RepublishError) -> dict[str, str]:
+    """A refusal as a page says it."""
+    heading = _HEADINGS.get(status_of(problem), "That did not work")
+    return {"title": heading, "message": sentence(str(problem))}

@@ -1,0 +1,131 @@
+"""Pages to look at: all series, one series, one release, the map of a search."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from republish.errors import RepublishError
+from republish.web import DeskError, NotFound, shown
+from republish.web.answers import sentence
+from republish.web.page import Page
+
+
+class Looking(Page):
+    """Nothing is changed by these."""
+
+    def home(self, request: Request) -> Response:
+        """All series."""
+        broken = self.desk.broken()
+        return self.page(request, "home.html", here="home", all=self.desk.series(), broken=broken)
+
+    def series(self, request: Request) -> Response:
+        """One series: risk and usefulness over time, gate, timeline."""
+        found = self.desk.one(request.path_params["name"])
+        serial, says = shown.serial(found)
+        return self.page(
+            request,
+            "series.html",
+            s=found,
+            serial=serial,
+            serial_says=says,
+            alone=shown.alone(found.releases),
+            useful=shown.useful(found.releases),
+            notices=self.desk.notices(found.name),
+        )
+
+    def release(self, request: Request) -> Response:
+        """One release: picture, sizes, measures, promises, download."""
+        name, which = request.path_params["name"], request.path_params["number"]
+        found = self.desk.one(name)
+        release = next((one for one in found.releases if one.number == which), None)
+        if release is None:
+            raise NotFound(f"there is no release {which}; the series has {len(found.releases)}")
+        drawn = self._picture(request)
+        files = [
+            {"name": file, "what": what, "digest": release.files[file]}
+            for file, what in shown.FILES.items()
+            if file in release.files
+        ]
+        return self.page(
+            request,
+            "release.html",
+            s=found,
+            r=release,
+            files=files,
+            measures=shown.measures(release.measures),
+            **drawn,
+        )
+
+    def picture(self, request: Request) -> Response:
+        """The picture of a release alone, for other axes."""
+        found = self.desk.one(request.path_params["name"])
+        release = {"number": request.path_params["number"]}
+        return self.page(request, "picture.html", s=found, r=release, **self._picture(request))
+
+    def _picture(self, request: Request) -> dict[str, Any]:
+        name, which = request.path_params["name"], request.path_params["number"]
+        x, y = request.query_params.get("x"), request.query_params.get("y")
+        problem = None
+        if x and x == y:  # chosen where it was not: the other axis shows another column
+            columns = [c["name"] for c in self.desk.one(name).columns if c["role"] == "quasi-identifier"]
+            y = next((column for column in columns if column != x), y)
+        try:
+            found = self.desk.release_picture(name, which, (x, y) if x and y else None)
+        except DeskError:
+            raise
+        except RepublishError as error:
+            found, problem = self.desk.release_picture(name, which), str(error)
+        return {
+            "picture": shown.picture(found),
+            "picture_error": sentence(problem) if problem else None,
+            "columns": found["columns"],
+            "axes": (x, y) if problem else found["axes"],
+            "sizes": shown.sizes(found["histogram"]),
+        }
+
+    def file(self, request: Request) -> Response:
+        """A file of a release."""
+        name, which = request.path_params["name"], request.path_params["number"]
+        path = self.desk.file(name, which, request.path_params["file"])
+        return FileResponse(path, filename=f"{name}-{which:04d}-{path.name}")
+
+    def report(self, request: Request) -> Response:
+        """The disclosure report as a file of its own."""
+        name = request.path_params["name"]
+        kept = f"attachment; filename*=UTF-8''{quote(f'{name}-report.html')}"
+        return HTMLResponse(self.desk.report(name), headers={"Content-Disposition": kept})
+
+    def tune(self, request: Request) -> Response:
+        """The map of what `tune` tried."""
+        name = request.path_params["name"]
+        found, searches = self.desk.one(name), self.desk.tuned(name)
+        if not searches:
+            return self.page(request, "tune.html", s=found, map=None)
+        asked = request.query_params.get("search", "")
+        search = int(asked) if asked.isdecimal() and int(asked) < len(searches) else len(searches) - 1
+        document = searches[search]
+        points = shown.searched(document)
+        best = min(points["points"], key=lambda p: (not p["feasible"], p["penalty"])) if points else None
+        limits = document.get("limits", {}).items()
+        return self.page(
+            request,
+            "tune.html",
+            s=found,
+            map=points,
+            many=len(searches),
+            search=search,
+            made_at=document.get("made_at"),
+            first=None if best is None or document.get("chosen") is not None else best["index"],
+            limits=", ".join(f"{key.replace('_', ' ')} {shown.percent(value)}" for key, value in limits)
+            or "none",
+        )
+
+    def login(self, request: Request) -> Response:
+        """Where the token is asked for."""
+        wrong = {"message": "That token is not right; the desk printed it when it was started."}
+        error = wrong if "wrong" in request.query_params else None
+        return self.page(request, "login.html", bare=True, error=error)

@@ -1,0 +1,167 @@
+"""Pages that start work: publish a view, attack a series, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from republish.errors import RepublishError
+from republish.report.words import ATTACKS
+from republish.web import NotFound, shown
+from republish.web.answers import status_of
+from republish.web.page import Page, said, share, text, to
+
+if TYPE_CHECKING:
+    from republish.web.jobs import Job
+
+_TITLES = {"dry-run": "Trial run", "publish": "Publishing", "attack": "Attack"}
+_ATTACKS = ("intersection", "tau", "compromised", "historical", "differencing", "linear", "beliefs", "joint")
+
+
+class Working(Page):
+    """Upload, check, trial run, confirm, progress, result; and attacks."""
+
+    def publish(self, request: Request, error: Any = None, status: int = 200) -> Response:
+        """Where a view is uploaded."""
+        found = self.desk.one(request.path_params["name"])
+        running = next(
+            (job for job in self.desk.jobs.all() if job.series == found.name and job.is_open), None
+        )
+        running = running if running is not None and running.kind != "attack" else None
+        return self.page(request, "publish.html", status, s=found, running=running, error=error)
+
+    def take_view(self, request: Request, form: FormData) -> Response:
+        """Keep an uploaded view and go on to the check."""
+        name = request.path_params["name"]
+        self.desk.path(name)
+        try:
+            upload = self._upload(form)
+        except RepublishError as problem:
+            return self.publish(request, said(problem), status_of(problem))
+        return to(f"/s/{quote(name)}/publish/{upload}")
+
+    def check(self, request: Request) -> Response:
+        """How an uploaded view compares with the series."""
+        name, upload = request.path_params["name"], request.path_params["upload"]
+        found, check = self.desk.one(name), self.desk.check(name, upload)
+        roles = {column["name"]: column["role"] for column in found.columns}
+        checked = [
+            {"name": c, "role": roles.get(c, ""), "state": "missing" if c in check["missing"] else "found"}
+            for c in check["expected"]
+        ]
+        checked += [{"name": c, "role": "none", "state": "unknown"} for c in check["extra"]]
+        return self.page(
+            request,
+            "publish.html",
+            s=found,
+            upload=upload,
+            check=check,
+            checked=checked,
+            fine=check["fits"],
+        )
+
+    def dry_run(self, request: Request, form: FormData) -> Response:
+        """Start a trial run."""
+        name, upload = request.path_params["name"], request.path_params["upload"]
+        return self._to_job(self.desk.start_dry_run(name, upload), upload)
+
+    def confirm(self, request: Request, form: FormData) -> Response:
+        """Publish."""
+        name, upload = request.path_params["name"], request.path_params["upload"]
+        as_of = text(form, "as_of")
+        return self._to_job(self.desk.start_publish(name, upload, as_of or None))
+
+    def job(self, request: Request) -> Response:
+        """A job with its progress or its result."""
+        found = self._job(request)
+        return self.page(request, "job.html", 404 if found["job"] is None else 200, **found)
+
+    def job_part(self, request: Request) -> Response:
+        """The same without the page around it, for a page that is open already."""
+        return self.page(request, "job_part.html", **self._job(request))
+
+    def _job(self, request: Request) -> dict[str, Any]:
+        found = self.desk.one(request.path_params["name"])
+        try:
+            job: Job | None = self.desk.jobs.get(request.path_params["job"])
+        except NotFound:
+            job = None
+        if job is not None and job.series != found.name:
+            job = None
+        newest = None
+        if job is not None and job.kind == "attack" and job.state == "done" and job.result:
+            from republish.assessments import Assessment
+
+            newest = shown.assessment(Assessment.from_dict(job.result), True)
+        return {
+            "s": found,
+            "job": job,
+            "what": "Job" if job is None else _TITLES[job.kind],
+            "result": (job.result if job else None) or {},
+            "upload": request.query_params.get("upload"),
+            "before": found.releases[-1] if found.releases else None,
+            "newest": newest,
+            "notices": self.desk.notices(found.name),
+        }
+
+    def _to_job(self, job: Job, upload: str | None = None) -> Response:
+        return to(f"/s/{quote(job.series)}/jobs/{job.id}" + (f"?upload={upload}" if upload else ""))
+
+    def attack(
+        self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
+    ) -> Response:
+        """Where an adversary is chosen, and what earlier ones found."""
+        found = self.desk.one(request.path_params["name"])
+        made = [
+            shown.assessment(one, current)
+            for one, current in zip(found.assessments, found.current, strict=True)
+        ][::-1]
+        known = found.publisher.get("knowledge")
+        able = {name: ATTACKS[name] for name in _ATTACKS if known or name not in ("beliefs", "joint")}
+        asked = form or {
+            "compromised": 4,
+            "event_lists": True,
+            "cascade": True,
+            "which": "all",
+            "attacks": list(able),
+        }
+        return self.page(
+            request,
+            "attack.html",
+            status,
+            s=found,
+            error=error,
+            form=asked,
+            attacks=able,
+            newest=made[0] if made else None,
+            earlier=made,
+            compare=shown.compared(made),
+        )
+
+    def start_attack(self, request: Request, form: FormData) -> Response:
+        """Start the attacks that were asked for."""
+        asked: dict[str, Any] = {
+            "compromised": text(form, "compromised"),
+            "event_lists": "event_lists" in form,
+            "cascade": "cascade" in form,
+            "which": text(form, "which"),
+            "attacks": [str(name) for name in form.getlist("attacks")],
+        }
+        try:
+            adversary = {
+                "compromised": share(form, "compromised", "the share of people known already"),
+                "event_lists": asked["event_lists"],
+                "cascade": asked["cascade"],
+            }
+            chosen = asked["attacks"] if asked["which"] == "some" else None
+            job = self.desk.start_attack(request.path_params["name"], adversary, chosen)
+        except NotFound:
+            raise
+        except RepublishError as problem:
+            return self.attack(request, said(problem), asked, status_of(problem))
+        return self._to_job(job)

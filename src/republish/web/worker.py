@@ -1,0 +1,127 @@
+"""A process that does one job after another: `python -m republish.web.worker`, started by `jobs`.
+
+A line of JSON on standard input is a task, lines on standard output say how it goes. When standard input ends, the
+desk is gone and this process ends at once, whatever it is doing: the ledger is built for that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import resource
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from republish.errors import RepublishError
+
+Say = Callable[[dict[str, Any]], None]
+_MOST_KB = 2**20  # a process that has grown beyond a gigabyte gives it back by ending
+
+
+def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Publish a view, or try to; a dry run that the gate would refuse says so."""
+    from republish.series import STEPS, Series
+
+    def step(name: str) -> None:
+        base = name.partition(":")[0]
+        say({"step": name, "done": STEPS.index(base) if base in STEPS else 0, "of": len(STEPS)})
+
+    series = Series.open(task["root"])
+    try:
+        done = series.publish(
+            Path(task["view"]), as_of=task.get("as_of"), dry_run=task["kind"] == "dry-run", progress=step
+        )
+    finally:
+        series.ledger.close()
+    result = done.as_dict()
+    del result["folder"]
+    result["number"] = done.number
+    if done.gate is not None and not done.gate.passed:
+        words = "; ".join(breach.sentence() for breach in done.gate.breaches)
+        return {
+            "refused": f"the gate would refuse this release: {words}",
+            "kind": "LimitBroken",
+            "result": result,
+        }
+    return {"result": result}
+
+
+def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Attack a series and keep what is found beside it."""
+    from republish.assessments import assess, keep
+    from republish.attacks import Adversary
+    from republish.series import Series
+
+    series = Series.open(task["root"])
+    try:
+        say({"step": "reading the releases", "done": 0, "of": 0})
+        found = assess(
+            series,
+            Adversary(**task["adversary"]),
+            task["attacks"],
+            lambda done, of: say({"step": "attacking", "done": done, "of": of}),
+        )
+        keep(series, found)
+    finally:
+        series.ledger.close()
+    return {"result": found.as_dict()}
+
+
+TASKS: dict[str, Callable[[dict[str, Any], Say], dict[str, Any]]] = {
+    "dry-run": publish,
+    "publish": publish,
+    "attack": attack,
+}
+
+
+def outcome_of(task: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Do a task; what is refused or fails becomes words, in which no cell is quoted."""
+    try:
+        return TASKS[task["kind"]](task, say)
+    except RepublishError as problem:
+        outcome = "refused" if problem.exit_code == 1 else "failed"
+        return {outcome: str(problem), "kind": type(problem).__name__}
+    except Exception as problem:
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        words = (
+            f"an unforeseen {type(problem).__name__} at {Path(where.filename).name}:{where.lineno}; what was published "
+            "before is intact. Please report it with this line"
+        )
+        return {"failed": words, "kind": "Unforeseen"}
+
+
+def _listen(source: IO[bytes], tasks: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in source:
+        tasks.put(json.loads(line))
+    os._exit(0)
+
+
+def main() -> None:
+    """Work until standard input ends."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no line of ours
+
+    def say(line: dict[str, Any]) -> None:
+        out.write(json.dumps(line, default=str) + "\n")
+        out.flush()
+
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    for name in ("republish.series", "republish.assessments", "republish.attacks"):  # before there is work
+        import_module(name)
+    while True:
+        found = outcome_of(tasks.get(), say)
+        last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_KB
+        say({"end": found, "last": last})
+        if last:
+            return
+
+
+if __name__ == "__main__":
+    main()

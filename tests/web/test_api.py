@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from desk_client import TestClient, csv, desk, ended, make_series, published, upload, values_in
+from republish import Gate, Series, faults
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("desk")
+    make_series(folder / "visits", 2)
+    with desk(folder) as client:
+        yield client
+
+
+def test_all_series_are_listed(client: TestClient) -> None:
+    found = client.get("/api/series").json()
+    one = next(one for one in found["series"] if one["name"] == "visits")
+    assert one["publisher"]["name"] == "tau-safety"
+    assert found["can_create"] is True
+
+
+def test_one_series_has_columns_promises_and_releases(client: TestClient) -> None:
+    found = client.get("/api/series/visits").json()
+    assert [column["role"] for column in found["columns"]] == [
+        "identifier",
+        "quasi-identifier",
+        "quasi-identifier",
+        "sensitive",
+    ]
+    assert found["releases"][0]["rows"] == 90
+    assert found["notices"] == []
+    assert "root" not in found
+    assert "seed" not in json.dumps(found)
+
+
+def test_a_release_and_its_picture(client: TestClient) -> None:
+    assert client.get("/api/series/visits/releases/2").json()["number"] == 2
+    found = client.get("/api/series/visits/releases/2/picture", params={"x": "ward", "y": "age"}).json()
+    assert found["axes"] == ["ward", "age"]
+    assert sum(groups for _, groups in found["histogram"]) == found["groups"] == len(found["boxes"])
+    assert sum(box[4] for box in found["boxes"]) == found["rows"]
+    assert all(box[0] < box[1] and box[2] < box[3] for box in found["boxes"])
+    assert not values_in(json.dumps(found))
+
+
+@pytest.mark.parametrize("query", [{"x": "age"}, {"x": "age", "y": "age"}, {"x": "age", "y": "patient"}])
+def test_a_picture_needs_two_quasi_identifiers(client: TestClient, query: dict[str, str]) -> None:
+    answer = client.get("/api/series/visits/releases/1/picture", params=query)
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+
+
+def test_files_of_a_release_are_downloaded_as_they_lie_there(client: TestClient) -> None:
+    folder = client.app.state.desk.path("visits") / "releases" / "0001"  # type: ignore[attr-defined]
+    for file in ("table.csv", "table.parquet", "about.json"):
+        answer = client.get(f"/api/series/visits/releases/1/{file}")
+        assert answer.status_code == 200
+        assert answer.content == (folder / file).read_bytes()
+        assert "attachment" in answer.headers["content-disposition"]
+    assert client.get("/api/series/visits/releases/1/counterfeits.csv").status_code == 404
+
+
+@pytest.mark.parametrize("form, start", [("html", "<!doctype html>"), ("md", "#"), ("json", "{")])
+def test_the_report_comes_in_three_forms(client: TestClient, form: str, start: str) -> None:
+    answer = client.get("/api/series/visits/report", params={"format": form})
+    assert answer.status_code == 200
+    assert answer.text.startswith(start)
+    assert not values_in(answer.text)
+
+
+def test_publishers_come_with_their_parameters(client: TestClient) -> None:
+    found = {one["name"]: one for one in client.get("/api/publishers").json()}
+    assert found["m-invariance"]["protects_series"] is True
+    assert "k" in [one["name"] for one in found["mondrian"]["parameters"]]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/series/nobody",
+        "/api/series/visits/releases/9",
+        "/api/series/visits/releases/9/table.csv",
+        "/api/series/visits/releases/9/picture",
+        "/api/series/visits/releases/1/secret.key",
+        "/api/jobs/none",
+        "/api/nothing",
+    ],
+)
+def test_what_is_not_there_is_said_in_the_one_shape(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert set(answer.json()["error"]) <= {"kind", "message", "remedy"}
+
+
+def test_a_wrong_body_is_said_without_repeating_it(client: TestClient) -> None:
+    answer = client.post("/api/series/visits/publish", json={"upload": "secret-person-1", "more": 1})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["kind"] == "Invalid"
+    assert "secret-person" not in answer.text
+
+
+def test_a_fault_of_the_desk_is_500_in_the_same_shape(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> None:
+        raise ValueError("secret-person-1 has illness2")
+
+    monkeypatch.setattr(client.app.state.desk, "one", fail)  # type: ignore[attr-defined]
+    answer = client.get("/api/series/visits")
+    assert answer.status_code == 500
+    assert answer.json()["error"]["kind"] == "Unforeseen"
+    assert "Traceback" not in answer.text
+    assert not values_in(answer.text)
+
+
+def test_the_description_names_every_action_and_the_bearer(client: TestClient) -> None:
+    found = client.get("/api/openapi.json").json()
+    assert "/api/series/{name}/publish" in found["paths"]
+    assert all(path.startswith("/api") for path in found["paths"])
+    assert found["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
+    assert client.get("/docs").status_code == 404
+
+
+def test_every_path_is_in_the_guide(client: TestClient) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "desk.md").read_text(encoding="utf-8")
+    for path in client.get("/api/openapi.json").json()["paths"]:
+        assert f"{path}`" in guide, path
+
+
+def test_a_person_makes_a_series_and_publishes_two_views(client: TestClient) -> None:
+    first = upload(client, csv(1))
+    proposed = client.post("/api/propose", json={"upload": first}).json()
+    roles = {column["name"]: column["role"] for column in proposed["columns"]}
+    assert roles["patient"] == "identifier"
+    assert roles["diagnosis"] == "sensitive"
+    body = {
+        "name": "made here",
+        "upload": first,
+        "roles": proposed["columns"],
+        "publisher": "m-invariance",
+        "parameters": {"m": "3"},
+    }
+    made = client.post("/api/series", json=body)
+    assert made.status_code == 201, made.text
+    assert made.json()["publisher"]["parameters"]["m"] == 3
+    assert client.post("/api/series", json=body).status_code == 409
+    checked = client.post("/api/series/made here/check", json={"upload": first}).json()
+    assert checked["fits"] is True
+    assert checked["rows"] == 90
+    done = ended(client, client.post("/api/series/made here/publish", json={"upload": first}).json())
+    assert done["state"] == "done", done
+    assert done["message"] == "release 1 is published"
+    assert published(client, "made here", csv(2))["result"]["release"] == 2
+    table = client.get("/api/series/made here/releases/2/table.csv").content
+    assert (
+        pl.read_csv(table).height
+        == 90 + client.get("/api/series/made here/releases/2").json()["counterfeits"]
+    )
+
+
+def test_a_check_names_missing_and_extra_columns_and_problems(client: TestClient) -> None:
+    table = pl.read_csv(csv(1)).rename({"age": "years"})
+    found = client.post(
+        "/api/series/visits/check", json={"upload": upload(client, table.write_csv().encode())}
+    ).json()
+    assert found["missing"] == ["age"]
+    assert found["extra"] == ["years"]
+    assert found["fits"] is False
+    assert found["problems"]
+    assert not values_in(json.dumps(found))
+
+
+def test_repeated_people_are_a_problem_in_words(client: TestClient) -> None:
+    table = pl.read_csv(csv(1))
+    twice = pl.concat([table, table.head(3)]).write_csv().encode()
+    found = client.post("/api/series/visits/check", json={"upload": upload(client, twice)}).json()
+    assert "3 rows repeat an identifier" in found["problems"][0]
+
+
+def test_a_wrong_date_is_refused_before_a_job_begins(client: TestClient) -> None:
+    body = {"upload": upload(client, csv(3)), "as_of": "yesterday"}
+    assert client.post("/api/series/visits/publish", json=body).status_code == 400
+
+
+def test_an_attack_is_kept_beside_the_series(client: TestClient) -> None:
+    body = {"adversary": {"compromised": 0.1, "seed": 1}, "attacks": ["tau", "linear"]}
+    done = ended(client, client.post("/api/series/visits/attack", json=body).json())
+    assert done["state"] == "done", done
+    assert done["done"] == done["of"] == 4
+    found = client.get("/api/series/visits").json()["assessments"][-1]
+    assert found["adversary"]["compromised"] == 0.1
+    assert [one["people"] > 0 for one in found["found"]["linear"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"attacks": ["beliefs"]},
+        {"attacks": ["nothing"]},
+        {"attacks": []},
+        {"adversary": {"compromised": 2}},
+        {"adversary": {"compromised": "all"}},
+        {"adversary": {"people": 3}},
+        {"adversary": {"seed": True}},
+    ],
+)
+def test_an_attack_that_cannot_be_made_is_refused_at_once(
+    client: TestClient, body: dict[str, object]
+) -> None:
+    answer = client.post("/api/series/visits/attack", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["kind"] == "PolicyError"
+
+
+def test_a_gate_refuses_in_its_own_words(tmp_path: Path) -> None:
+    gate = Gate(max_mean_confidence=0.1, attacks=("linear",))
+    make_series(tmp_path / "strict", 0, gate)
+    with desk(tmp_path / "strict") as client:
+        body = {"upload": upload(client, csv(1))}
+        tried = ended(client, client.post("/api/series/strict/dry-run", json=body).json())
+        assert tried["state"] == "refused"
+        assert "max_mean_confidence" in tried["message"]
+        assert tried["result"]["gate"]["passed"] is False
+        done = ended(client, client.post("/api/series/strict/publish", json=body).json())
+        assert done["state"] == "refused"
+        assert done["problem"] == "LimitBroken"
+        assert "max_mean_confidence" in done["message"]
+        assert client.get("/api/series/strict").json()["releases"] == []
+    assert not Series.open(tmp_path / "strict").records
+
+
+@pytest.mark.parametrize("point, releases", [("before-commit", 1), ("after-commit", 2)])
+def test_a_worker_that_is_killed_leaves_words_and_a_whole_series(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, releases: int
+) -> None:
+    make_series(tmp_path / "visits", 1)
+    with desk(tmp_path) as client:
+        monkeypatch.setenv(faults.VARIABLE, point)
+        done = published(client, "visits", csv(2))
+        assert done["state"] == "failed"
+        assert done["problem"] == "Stopped"
+        assert f"there are {releases}, 1 before" in done["message"]
+        monkeypatch.delenv(faults.VARIABLE)
+        assert len(client.get("/api/series/visits").json()["releases"]) == releases
+        assert published(client, "visits", csv(3))["result"]["release"] == releases + 1
+    assert Series.open(tmp_path / "visits").verify().holds

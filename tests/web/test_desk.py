@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desk_client import SCHEMA, csv, make_series, view
+from republish import Mondrian, PolicyError, SchemaError, Series
+from republish.cli.serve import size_of
+from republish.web import Busy, DeskError, NotFound
+from republish.web.desk import Desk
+
+ROLES = [
+    {"name": "patient", "role": "identifier", "kind": None},
+    {"name": "age", "role": "quasi-identifier", "kind": "number"},
+    {"name": "ward", "role": "quasi-identifier", "kind": "category"},
+    {"name": "diagnosis", "role": "sensitive", "kind": "category"},
+]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    make_series(tmp_path / "desk" / "visits", 2)
+    made = Desk([tmp_path / "desk"], uploads_in=tmp_path)
+    yield made
+    made.close()
+
+
+def take(desk: Desk, data: bytes) -> str:
+    import io
+
+    return desk.upload(io.BytesIO(data))
+
+
+def test_series_are_found_alone_and_in_folders_each_once(tmp_path: Path) -> None:
+    make_series(tmp_path / "one", 0)
+    make_series(tmp_path / "many" / "one", 0)
+    make_series(tmp_path / "many" / "two", 0)
+    (tmp_path / "many" / "notes").mkdir()
+    roots = [tmp_path / "one", tmp_path / "many", tmp_path / "many" / "two"]
+    desk = Desk(roots, uploads_in=tmp_path)
+    try:
+        assert list(desk.paths()) == ["one", "one-2", "two"]
+        assert desk.path("one-2") == tmp_path / "many" / "one"
+        assert [one.name for one in desk.series()] == ["one", "one-2", "two"]
+        assert desk.home == tmp_path / "many"
+    finally:
+        desk.close()
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="there is no folder"):
+        Desk([tmp_path / "none"])
+
+
+def test_a_series_that_cannot_be_opened_hides_no_other(desk: Desk, tmp_path: Path) -> None:
+    broken = tmp_path / "desk" / "broken"
+    broken.mkdir()
+    (broken / "series.toml").write_text("not toml at all")
+    assert [one.name for one in desk.series()] == ["visits"]
+    assert list(desk.broken()) == ["broken"]
+    assert "not valid TOML" in desk.broken()["broken"]
+
+
+def test_facts_are_fresh(desk: Desk, tmp_path: Path) -> None:
+    assert len(desk.one("visits").releases) == 2
+    Series.open(tmp_path / "desk" / "visits").publish(view(3))
+    assert len(desk.one("visits").releases) == 3
+    assert desk.one_release("visits", 3).number == 3
+    with pytest.raises(NotFound):
+        desk.one_release("visits", 4)
+
+
+def test_a_picture_of_one_quasi_identifier_has_sizes_and_no_boxes(tmp_path: Path) -> None:
+    from republish import Category, Number, Schema
+
+    schema = Schema("patient", [Number("age")], Category("diagnosis"))
+    Series.create(tmp_path / "s", schema, Mondrian(5), seed=1).publish(view(1).drop("ward"))
+    desk = Desk([tmp_path / "s"], uploads_in=tmp_path)
+    try:
+        found = desk.release_picture("s", 1)
+        assert found["boxes"] == []
+        assert found["histogram"]
+    finally:
+        desk.close()
+
+
+def test_a_picture_has_at_most_5000_boxes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from republish.web import look
+
+    groups = desk.release_picture("visits", 1)["groups"]
+    monkeypatch.setattr(look, "MOST_BOXES", 7)
+    found = desk.release_picture("visits", 1)
+    assert len(found["boxes"]) == 7
+    assert found["left_out"] == groups - 7
+
+
+def test_labels_are_given_only_where_the_schema_lists_them(tmp_path: Path) -> None:
+    from republish import Category, Number, Schema
+
+    wards = ("ward0", "ward1", "ward2", "ward3", "ward4")
+    schema = Schema("patient", [Number("age"), Category("ward", domain=wards)], Category("diagnosis"))
+    Series.create(tmp_path / "s", schema, Mondrian(5), seed=1).publish(view(1))
+    desk = Desk([make_series(tmp_path / "open", 1), tmp_path / "s"], uploads_in=tmp_path)
+    try:
+        listed = desk.release_picture("s", 1, ("age", "ward"))["about_axes"][1]
+        assert listed["labels"] == list(wards)
+        assert desk.release_picture("open", 1, ("age", "ward"))["about_axes"][1]["labels"] == []
+    finally:
+        desk.close()
+
+
+def test_frontiers_are_read_and_broken_files_passed_over(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "desk" / "visits" / "private" / "tune"
+    folder.mkdir()
+    (folder / "b.json").write_text(
+        json.dumps({"made_at": "2026-01-02", "limits": {}, "points": [], "chosen": None})
+    )
+    (folder / "a.json").write_text(
+        json.dumps({"made_at": "2026-01-03", "limits": {}, "points": [], "chosen": None})
+    )
+    (folder / "c.json").write_text("{")
+    (folder / "d.json").write_text("[]")
+    assert [one["made_at"] for one in desk.tuned("visits")] == ["2026-01-02", "2026-01-03"]
+
+
+def test_a_series_is_made_in_the_first_folder_of_several(desk: Desk, tmp_path: Path) -> None:
+    upload = take(desk, csv())
+    found = desk.create(
+        "new one", upload, ROLES, "m-invariance", {"m": "3"}, "max_determined=0.5,compromised=0.1", "k=3"
+    )
+    assert found.gate is not None
+    assert found.publisher["parameters"]["m"] == 3
+    assert (tmp_path / "desk" / "new one" / "series.toml").is_file()
+    by_name = {column["name"]: {"role": column["role"], "kind": column["kind"]} for column in ROLES}
+    assert desk.create("another", upload, by_name, "tau-safety").columns == found.columns
+    with pytest.raises(Busy, match="there already"):
+        desk.create("another", upload, ROLES, "tau-safety")
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({"roles": ROLES[:-1]}, SchemaError),
+        ({"roles": [*ROLES, ROLES[0]]}, SchemaError),
+        ({"roles": [*ROLES[:-1], {"name": "diagnosis", "role": "private"}]}, SchemaError),
+        (
+            {"roles": [*ROLES[:-1], {"name": "diagnosis", "role": "sensitive", "kind": "ordered"}]},
+            SchemaError,
+        ),
+        ({"publisher": "nobody"}, PolicyError),
+        ({"parameters": {"q": 1}}, PolicyError),
+        ({"gate": "max_determined=7"}, PolicyError),
+        ({"gate": {"max_everything": 1}}, PolicyError),
+        ({"require": "q=1"}, PolicyError),
+        ({"name": "../x"}, DeskError),
+        ({"upload": "0" * 32}, NotFound),
+    ],
+)
+def test_what_does_not_fit_makes_no_series(
+    desk: Desk, tmp_path: Path, change: dict[str, object], error: type[Exception]
+) -> None:
+    asked = {"name": "new", "upload": take(desk, csv()), "roles": ROLES, "publisher": "tau-safety"} | change
+    with pytest.raises(error):
+        desk.create(**asked)  # type: ignore[arg-type]
+    assert [path.name for path in (tmp_path / "desk").iterdir()] == ["visits"]
+
+
+def test_without_a_folder_of_several_no_series_can_be_made(tmp_path: Path) -> None:
+    desk = Desk([make_series(tmp_path / "visits", 0)], uploads_in=tmp_path)
+    try:
+        assert desk.home is None
+        with pytest.raises(DeskError, match="folder that holds several"):
+            desk.create("new", take(desk, csv()), ROLES, "tau-safety")
+    finally:
+        desk.close()
+
+
+def test_a_view_with_unknown_values_is_checked_against_the_series(desk: Desk) -> None:
+    found = desk.check("visits", take(desk, b"patient,age,ward,diagnosis\nx1,old,ward1,illness1\n"))
+    assert found["fits"] is False
+    assert "age" in found["problems"][0]
+    assert "old" not in found["problems"][0].split()
+    assert found["missing"] == found["extra"] == []
+
+
+def test_a_table_that_cannot_be_read_is_a_problem_in_words(desk: Desk) -> None:
+    found = desk.check("visits", take(desk, b"patient,patient\n1,2\n"))
+    assert "two columns have the same name" in found["problems"][0]
+    assert found["rows"] == 0
+
+
+@pytest.mark.parametrize("text, size", [("200MB", 200 * 2**20), ("1 kb", 1024), ("2GB", 2**31), ("77", 77)])
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert size_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "MB", "-1MB", "1.5MB", "many"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(PolicyError, match="--upload-limit"):
+        size_of(text)
+
+
+def test_the_command_refuses_other_machines_and_missing_folders(tmp_path: Path) -> None:
+    make_series(tmp_path / "visits", 0)
+    command = [sys.executable, "-m", "republish", "serve"]
+    for arguments, words in (
+        ([str(tmp_path), "--host", "0.0.0.0"], "--allow-remote"),
+        ([str(tmp_path / "none")], "there is no folder"),
+    ):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "token" not in done.stdout
+
+
+def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from republish.cli import serve
+
+    monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "fastapi" else object())
+    with pytest.raises(PolicyError, match=r"fastapi.*pip install 'republish\[web\]'"):
+        serve.serve([tmp_path])
+
+
+def test_the_schema_of_these_tests_is_the_one_that_is_proposed(desk: Desk) -> None:
+    found = desk.propose(take(desk, csv()))
+    assert found["rows"] == 90
+    assert [c["name"] for c in found["columns"]] == [*SCHEMA.columns]
+    assert [c["role"] for c in found["columns"]] == [c["role"] for c in ROLES]

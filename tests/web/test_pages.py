@@ -1,0 +1,278 @@
+"""Pages as the server makes them, without a browser: what they say, and that they say nothing of anybody."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import republish as rp
+from desk_client import TestClient
+from republish.assessments import assess, keep
+from republish.attacks import Adversary
+from republish.web import shown
+from republish.web.app import create_app
+
+STATIC = Path(rp.__file__).parent / "web" / "static"
+TEMPLATES = STATIC.parent / "templates"
+VALUES = ["flu", "asthma", "cancer", "gastritis", "angina", "migraine"]
+PAGES = ("", "/r/1", "/publish", "/attack", "/tune")
+SEARCH = {
+    "made_at": "2026-01-02T03:04:05+00:00",
+    "limits": {"max_determined": 0.01},
+    "points": [
+        {"publisher": "tau-safety", "parameters": {"m": 3}, "penalty": 0.3, "risk": 0.2, "feasible": True},
+        {"publisher": "cohorts", "parameters": {"m": 6}, "penalty": 0.5, "risk": 0.0, "feasible": True},
+        {"publisher": "cor-split", "parameters": {}, "penalty": None, "risk": None, "feasible": False},
+    ],
+    "chosen": 1,
+}
+
+
+def view(first: int, rows: int = 60) -> pl.DataFrame:
+    people = range(first, first + rows)
+    return pl.DataFrame(
+        {
+            "patient": [f"person-{i:03d}" for i in people],
+            "age": [20 + i * 7 % 60 for i in people],
+            "weight": [50 + i * 11 % 40 for i in people],
+            "diagnosis": [VALUES[i % 6] for i in people],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two series: one with two releases, a gate, an assessment and a search; one that is empty."""
+    folder = tmp_path_factory.mktemp("desk")
+    schema = rp.Schema(
+        identifier="patient",
+        quasi_identifiers=[rp.Number("age"), rp.Number("weight")],
+        sensitive="diagnosis",
+    )
+    visits = rp.Series.create(folder / "visits", schema, rp.TauSafety(m=3), gate=rp.Gate(max_determined=0.5))
+    visits.publish(view(0))
+    visits.publish(view(6))
+    keep(visits, assess(visits, Adversary(compromised=0.04), ["tau", "linear"]))
+    (visits.root / "private" / "tune").mkdir()
+    (visits.root / "private" / "tune" / "1.json").write_text(json.dumps(SEARCH), encoding="utf-8")
+    visits.ledger.close()
+    rp.Series.create(folder / "new-one", schema, rp.Mondrian(k=5)).ledger.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Somebody who is logged in."""
+    kept = tmp_path_factory.mktemp("uploads")
+    app = create_app([folder], token="a-token", upload_limit=50_000, uploads_in=kept)
+    with TestClient(app, base_url="http://127.0.0.1", headers={"Accept": "text/html"}) as client:
+        assert client.get("/?token=a-token").status_code == 200
+        yield client
+
+
+def csrf(client: TestClient) -> str:
+    found = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get("/new").text)
+    assert found
+    return found[1]
+
+
+def post(client: TestClient, path: str, text: str | None = None, **fields: object) -> object:
+    files = None if text is None else {"file": ("view.csv", text.encode(), "text/csv")}
+    return client.post(path, data=fields, files=files, headers={"X-CSRF-Token": csrf(client)})
+
+
+def test_the_first_page_lists_every_series(client: TestClient) -> None:
+    page = client.get("/").text
+    assert 'href="/s/visits"' in page
+    assert 'href="/s/new-one"' in page
+    assert "each release alone" in page
+
+
+@pytest.mark.parametrize("path", ["/", "/new", "/login", *(f"/s/visits{end}" for end in PAGES), "/s/new-one"])
+def test_no_page_holds_a_value_or_an_identifier(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    assert "person-" not in answer.text
+    assert not [value for value in VALUES if value in answer.text]
+
+
+class Found(HTMLParser):
+    """What a page must not have, and fields without a label."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrong: list[str] = []
+        self.labelled: set[str] = set()
+        self.fields: dict[str, bool] = {}
+        self.headers = self.tables = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.wrong += [f"{tag} {name}" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (
+            tag == "script" and "src" not in given and given.get("type") != "application/json"
+        ):
+            self.wrong.append(tag)
+        for name in ("src", "href", "action"):
+            if (given.get(name) or "/").startswith(("http:", "https:", "//", "data:")):
+                self.wrong.append(f"{tag} {name}")
+        if tag == "label":
+            self.labelled.add(given.get("for") or "")
+        if tag in ("input", "select") and given.get("type") != "hidden":
+            self.fields[given.get("id") or ""] = "aria-label" in given
+        self.tables += tag == "table"
+        self.headers += tag == "th" and given.get("scope") == "col"
+
+
+@pytest.mark.parametrize("path", ["/", "/new", "/login", *(f"/s/visits{end}" for end in PAGES), "/s/new-one"])
+def test_a_page_needs_no_inline_code_no_network_and_labels_every_field(client: TestClient, path: str) -> None:
+    found = Found()
+    found.feed(client.get(path).text)
+    assert found.wrong == []
+    assert [name for name, named in found.fields.items() if not named and name not in found.labelled] == []
+    assert found.headers >= found.tables
+
+
+def test_one_series_shows_risk_usefulness_gate_and_timeline(client: TestClient) -> None:
+    page = client.get("/s/visits").text
+    for heading in ("Risk over time", "Usefulness over time", "Timeline of releases", "gate: passed"):
+        assert heading in page
+    drawn = json.loads(re.search(r'id="useful-data">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert drawn["x"] == [1, 2]
+    assert [one["name"] for one in drawn["series"]] == ["blur", "left out", "counterfeits"]
+    assert page.count("The same as a table") == 3
+
+
+def test_a_release_has_a_picture_over_any_two_columns(client: TestClient) -> None:
+    page = client.get("/s/visits/r/2/picture?x=weight&y=age").text
+    drawn = json.loads(re.search(r'id="boxes-data">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert (drawn["xname"], drawn["yname"]) == ("weight", "age")
+    assert sum(box[4] for box in drawn["boxes"]) == pytest.approx(60, abs=12)
+
+
+def test_a_picture_over_one_column_twice_takes_another_for_the_second(client: TestClient) -> None:
+    page = client.get("/s/visits/r/2/picture?x=weight&y=weight").text
+    assert "a group over weight and age" in page
+
+
+def test_a_picture_over_a_column_that_is_not_there_says_what_is_needed(client: TestClient) -> None:
+    answer = client.get("/s/visits/r/2?x=age&y=height")
+    assert answer.status_code == 200
+    assert "two different quasi-identifiers" in answer.text
+
+
+def test_release_and_report_are_downloads(client: TestClient, folder: Path) -> None:
+    table = client.get("/s/visits/r/1/files/table.csv")
+    assert table.content == (folder / "visits" / "releases" / "0001" / "table.csv").read_bytes()
+    assert table.headers["content-disposition"].startswith("attachment")
+    report = client.get("/s/visits/report")
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert "person-" not in report.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/s/none", "/s/visits/r/9", "/s/visits/r/1/files/secret.key", "/s/visits/jobs/none", "/new/none"],
+)
+def test_what_is_not_there_is_a_page_that_says_so(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert "<h1>" in answer.text
+
+
+def test_a_view_that_fits_goes_on_to_a_trial_run(client: TestClient) -> None:
+    answer = post(client, "/s/visits/publish", view(9).write_csv())
+    assert "Start the trial run" in answer.text  # type: ignore[attr-defined]
+
+
+def test_a_view_without_a_column_is_told_which(client: TestClient) -> None:
+    answer = post(client, "/s/visits/publish", view(9).drop("weight").write_csv())
+    assert "does not fit" in answer.text  # type: ignore[attr-defined]
+    assert "Start the trial run" not in answer.text  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "text, status, words",
+    [("%PDF-1.7", 415, "This is not a table"), ("", 400, "empty"), ("a,b\n" * 20_000, 413, "too large")],
+)
+def test_a_wrong_file_is_refused_in_words(client: TestClient, text: str, status: int, words: str) -> None:
+    answer = post(client, "/s/visits/publish", text)
+    assert answer.status_code == status  # type: ignore[attr-defined]
+    assert words in answer.text  # type: ignore[attr-defined]
+
+
+def test_a_form_without_the_token_changes_nothing(client: TestClient, folder: Path) -> None:
+    assert client.post("/s/visits/attack", data={"compromised": "4"}).status_code == 403
+
+
+def test_an_attack_with_a_share_that_is_none_keeps_what_was_typed(client: TestClient) -> None:
+    answer = post(client, "/s/visits/attack", compromised="many", which="all")
+    assert answer.status_code == 400  # type: ignore[attr-defined]
+    assert 'value="many"' in answer.text  # type: ignore[attr-defined]
+
+
+def test_roles_are_proposed_and_a_wrong_choice_is_explained(client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    upload = page.url.path  # type: ignore[attr-defined]
+    assert "identifier: names a person" in page.text  # type: ignore[attr-defined]
+    fields = {
+        "name": "visits",
+        "publisher": "tau-safety",
+        "tau-safety.m": "3",
+        "column": ["patient", "age", "weight", "diagnosis"],
+        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+        "kind": ["category", "number", "number", "category"],
+    }
+    again = client.post(upload, data=fields, headers={"X-CSRF-Token": csrf(client)})
+    assert again.status_code == 409
+    assert "choose another name" in again.text
+
+
+def test_the_map_of_parameters_shows_the_settings_of_every_point(client: TestClient) -> None:
+    page = client.get("/s/visits/tune").text
+    assert page.count("data-point=") == 2  # one could not publish
+    assert 'data-point="1"' in page
+    assert "above a limit" in page
+
+
+def test_the_first_page_with_charts_is_below_400_kb(client: TestClient) -> None:
+    files = ("desk.css", "desk.js", "htmx.min.js", "echarts.custom.min.js", "icon.svg")
+    sent = sum(len(gzip.compress((STATIC / file).read_bytes(), 6)) for file in files)
+    assert sent + len(client.get("/s/visits").content) < 400_000
+
+
+def test_every_word_that_is_explained_in_a_template_exists() -> None:
+    words = set(re.findall(r'^  "(\w+)": \(', (TEMPLATES / "parts.html").read_text(), re.M))
+    used = {
+        word for file in TEMPLATES.glob("*.html") for word in re.findall(r'term\("(\w+)"\)', file.read_text())
+    }
+    assert used
+    assert used <= words
+
+
+@pytest.mark.parametrize(
+    "share, text", [(0.0, "0\xa0%"), (0.333, "33.3\xa0%"), (0.0004, "0.04\xa0%"), (None, "not known")]
+)
+def test_shares_are_written_in_percent(share: float | None, text: str) -> None:
+    assert shown.percent(share) == text
+
+
+def test_many_sizes_are_put_into_ranges_and_none_is_lost() -> None:
+    histogram = [[size, 1] for size in range(5, 205)]
+    found = shown.sizes(histogram)
+    assert found is not None
+    assert len(found["x"]) <= 41
+    assert sum(found["values"]) == 200
+
+
+def test_the_worst_draw_of_the_gate_counts() -> None:
+    found = [{"attack": "linear", "determined_share": share, "people": 10} for share in (0.1, 0.3, 0.2)]
+    (one,) = shown.verdicts({"limits": {"max_determined": 0.25}, "found": found})
+    assert (one["found"], one["holds"]) == (0.3, False)
