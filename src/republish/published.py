@@ -48,3 +48,8 @@ class Published:
             "folder": str(self.folder) if self.folder else None,
         }
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
+
+    def _repr_html_(self) -> str:
+        from republish.display import published_html
+
+        return published_html(self)

@@ -76,6 +76,10 @@ class Release:
         """The release as a person reads it: the cells of `table.csv`."""
         return self._spread([*self._levels(), *(cells.texts() for cells in self.cells)])
 
+    def head(self, rows: int = 10) -> pl.DataFrame:
+        """The first rows of the release as a person reads it."""
+        return self._spread([*self._levels(), *(cells.texts() for cells in self.cells)], slice(rows))
+
     def frame(self) -> pl.DataFrame:
         """The release in types: the columns of `table.parquet`."""
         return self._spread(
@@ -125,6 +129,11 @@ class Release:
         return pl.DataFrame(
             [pl.Series("group", group, dtype=pl.Int32), *cells.get_columns(), *self.rest[rows].get_columns()]
         )
+
+    def _repr_html_(self) -> str:
+        from republish.display import release_html
+
+        return release_html(self)
 
     def write(self, folder: Path, about: dict[str, Any]) -> None:
         """Write the files that may leave the house."""

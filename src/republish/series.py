@@ -233,6 +233,11 @@ class Series:
         """Refuse to go on where the policy is not the one that releases were made under."""
         require_as_recorded(self.policy, self.records)
 
+    def _repr_html_(self) -> str:
+        from republish.display import series_html
+
+        return series_html(self)
+
     # One release ----------------------------------------------------------------------------------
 
     def publish(

@@ -111,6 +111,11 @@ class BeliefResult:
             return FULL
         return f"{self.steps}-step" if self.steps else "snapshot"
 
+    def _repr_html_(self) -> str:
+        from republish.display import attack_html
+
+        return attack_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
         return {

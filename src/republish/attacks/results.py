@@ -145,6 +145,11 @@ class AttackResult:
         """The figures that every attack has, of each release."""
         return tuple(part.summary for part in self.releases)
 
+    def _repr_html_(self) -> str:
+        from republish.display import attack_html
+
+        return attack_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
         document = {

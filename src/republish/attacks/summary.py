@@ -34,6 +34,11 @@ class Summary:
     worst_confidence: float
     gain: float | None
 
+    def _repr_html_(self) -> str:
+        from republish.display import summary_html
+
+        return summary_html(self)
+
 
 class Scored(NamedTuple):
     """The summary of all releases, of each, and every person's highest confidence (nan for who was not attacked)."""
