@@ -276,3 +276,23 @@ def test_the_worst_draw_of_the_gate_counts() -> None:
     found = [{"attack": "linear", "determined_share": share, "people": 10} for share in (0.1, 0.3, 0.2)]
     (one,) = shown.verdicts({"limits": {"max_determined": 0.25}, "found": found})
     assert (one["found"], one["holds"]) == (0.3, False)
+
+
+def test_a_method_for_each_release_alone_must_be_accepted_for_several(
+    folder: Path, client: TestClient
+) -> None:
+    """What is ticked is in the policy, and what is not is not."""
+    for name, accepted in (("alone-once", {}), ("alone-often", {"one_table": "yes"})):
+        page = post(client, "/new", view(0).write_csv())
+        fields = {
+            "name": name,
+            "publisher": "mondrian",
+            "column": ["patient", "age", "weight", "diagnosis"],
+            "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+            "kind": ["category", "number", "number", "category"],
+        }
+        done = post(client, page.url.path, **fields, **accepted)  # type: ignore[attr-defined]
+        assert done.status_code == 200, done.text  # type: ignore[attr-defined]
+        series = rp.Series.open(folder / name)
+        assert series.policy.one_table == bool(accepted)
+        series.ledger.close()

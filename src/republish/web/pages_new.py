@@ -53,11 +53,14 @@ class Starting(Page):
             "name": "",
             "publisher": "tau-safety",
             "gate": False,
+            "one_table": False,
             "max_determined": 1,
             "gate_compromised": 4,
         }
         if form is not None:
-            asked = {key: text(form, key) for key in asked} | {"gate": "gate" in form}
+            asked = {key: text(form, key) for key in asked} | {
+                key: key in form for key in ("gate", "one_table")
+            }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
             columns = [
                 column | {"role": role, "kind": kind}
@@ -96,7 +99,8 @@ class Starting(Page):
                         form, "gate_compromised", "the share of people the attacker knows already"
                     ),
                 }
-            found = self.desk.create(name, upload, roles, publisher, parameters, gate)
+            alone = "one_table" in form
+            found = self.desk.create(name, upload, roles, publisher, parameters, gate, one_table=alone)
         except NotFound:
             raise
         except RepublishError as problem:
