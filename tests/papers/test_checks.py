@@ -18,10 +18,17 @@ from republish.papers.checks import (
     lower,
     near,
     reaches,
+    told,
 )
-from republish.papers.study import Lines, Verdict
+from republish.papers.study import Finding, Lines, Verdict
 
 HOLDS, SHAPE, FAILS, NOT_RUN = Verdict.HOLDS, Verdict.SHAPE, Verdict.FAILS, Verdict.NOT_RUN
+OPEN = Verdict.OPEN
+
+
+def found(verdict: Verdict) -> Check:
+    """A check that finds this whatever it is shown."""
+    return lambda _: Finding(verdict, verdict.value)
 
 
 def lines(**points: list[float]) -> Lines:
@@ -64,6 +71,10 @@ def lines(**points: list[float]) -> Lines:
         (flat("a", 1), [3, 6], [], FAILS),
         (all_of(at_most("a", 3), at_least("a", 1)), [1, 4], [], SHAPE),
         (all_of(at_most("a", 3), at_least("a", 9)), [1, 2], [], FAILS),
+        (all_of(found(OPEN), found(SHAPE), found(HOLDS)), [], [], OPEN),
+        (all_of(found(OPEN), found(FAILS)), [], [], FAILS),
+        (all_of(found(OPEN), found(NOT_RUN)), [], [], NOT_RUN),
+        (told("a"), [9, 1], [], HOLDS),
         (at_most("c", 3), [1], [], NOT_RUN),
         (near("a", 7, 5, within=1), [0, 6], [], NOT_RUN),
     ],
@@ -83,6 +94,37 @@ def test_the_numbers_are_said() -> None:
 def test_lines_are_compared_where_both_have_points() -> None:
     two = Lines({"a": ([1, 2], np.array([9.0, 1.0])), "b": ([2, 3], np.array([2.0, 0.0]))})
     assert judge(below("a", "b"), two).verdict is HOLDS
+
+
+def test_points_that_share_a_place_are_all_kept_and_compared_by_their_mean() -> None:
+    points = Lines(
+        {
+            "a": ([1, 2, 2, 3], np.array([4.0, 9.0, 1.0, 0.0])),
+            "b": ([2, 2, 3], np.array([4.0, 8.0, 0.0])),
+        }
+    )
+    assert list(points.y("a")) == [4, 9, 1, 0]
+    assert points.at("a", 2) == 5
+    assert [list(values) for values in points.together("a", "b")] == [[5, 0], [6, 0]]
+    assert judge(below("a", "b"), points).verdict is HOLDS
+
+
+@pytest.mark.parametrize(
+    "x, y, verdict",
+    [
+        ([1, 2, 2, 2], [9.0, 5.0, 0.0, 7.0], HOLDS),  # no two of one place are a step
+        ([1, 1, 2, 2], [9.0, 1.0, 2.0, 5.0], SHAPE),  # half of the steps fall, and the mean does
+        ([2, 2, 2], [9.0, 1.0, 0.0], NOT_RUN),
+        ([1, 1, 2, 2], [9.0, 1.0, 6.0, 5.0], FAILS),
+    ],
+)
+def test_a_trend_is_one_between_places(x: list[float], y: list[float], verdict: Verdict) -> None:
+    assert judge(falls("a"), Lines({"a": (list(x), np.array(y))})).verdict is verdict
+
+
+def test_what_is_told_is_not_judged() -> None:
+    assert told("a")(lines(a=[2.0])).number == "a 2 (not judged)"
+    assert told("a")(lines(a=[2.0, 1.0])).number == "a 1 to 2 (not judged)"
 
 
 def test_another_error_is_not_hidden() -> None:

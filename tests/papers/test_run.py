@@ -9,17 +9,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from republish.errors import PolicyError
 from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
-from republish.papers.cells import digest, run_cells
+from republish.papers.cells import code, code_of, digest, files_of, run_cells, seconds_of
 from republish.papers.checks import at_most, grows, reaches
-from republish.papers.drawing import front
-from republish.papers.reasons import reasons
-from republish.papers.study import Cell, Claim, Figure, Row, Verdict
+from republish.papers.drawing import _broken, _name, _releases, draw, front
+from republish.papers.reasons import notes, reasons
+from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Row, Verdict
+from republish.plots import load_pyplot
 
 CALLS: list[float] = []
 
@@ -68,6 +72,7 @@ def test_a_study_is_computed_drawn_judged_and_written(
 ) -> None:
     monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
     monkeypatch.setitem(reasons(), ("made-up", "Fig. 2"), "nothing to explain")
+    monkeypatch.setitem(notes(), ("made-up", "Fig. 2"), "always to be said")
     made = reproduce(study(), tmp_path, Scale(quick=True), workers=1)
     verdicts = [one.finding.verdict for shown in made.shown for one in shown.judged]
     assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
@@ -83,12 +88,103 @@ def test_a_study_is_computed_drawn_judged_and_written(
     assert page.count("data:image/png;base64,") == 1
     assert "does not hold" in page and "squares grow" in page and "Not run: UCI Adult" in page
     assert "nothing to explain" not in page
+    assert "Note: always to be said" in page and "Where nothing else is said, in shape means" in page
     assert "src=" not in page.replace('src="data:', "") and "http" not in page
     text = (tmp_path / "results.md").read_text()
     assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in text
-    assert "- **Fig. 1a**: squares grow" in text
+    assert "- **Fig. 1a**: Of the full run: squares grow" in text
+    assert "- **Fig. 2**, note: always to be said" in text and "in shape means" in text
+    assert f"code {code()}" in text
     assert "seed 7" in text and "quick run" in text
     assert json.loads(json.dumps(made.as_dict()))["claims"][1]["verdict"] == "does not hold"
+
+
+@pytest.mark.parametrize("scale, other", [(Scale(), False), (Scale(seed=8), True), (Scale(quick=True), True)])
+def test_reasons_are_of_the_full_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale, other: bool
+) -> None:
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
+    reproduce(study("a"), tmp_path, scale, workers=1)
+    assert ("Of the full run: squares grow" in (tmp_path / "index.html").read_text()) is other
+
+
+def test_what_cannot_be_judged_is_counted_marked_and_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "nothing is left")
+    claim = Claim("It is so.", "if any", lambda _: Finding(Verdict.OPEN, "none to compare"))
+    paper = study("a")
+    paper = replace(paper, figures=(replace(paper.figures[0], claims=(claim,)),))
+    made = reproduce(paper, tmp_path, workers=1)
+    assert made.count(Verdict.OPEN) == 1
+    page = (tmp_path / "index.html").read_text()
+    assert 'class="verdict open">? cannot be judged' in page and "nothing is left" in page
+    assert "1 claims: 1 cannot be judged" in (tmp_path / "results.md").read_text()
+
+
+def test_time_and_code_are_those_of_the_cells_of_this_run(tmp_path: Path) -> None:
+    cells = [Cell("s", squares, {"x": x, "line": "a"}) for x in (1, 2)]
+    run_cells(cells, Scale(), tmp_path, 1, lambda *_: None)
+    files = files_of(cells, Scale(), tmp_path)
+    for seconds, file in enumerate(files, 1):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"seconds": seconds}))
+    (tmp_path / "s-other.json").write_text(json.dumps({"rows": [], "seconds": 100}))
+    assert seconds_of(files) == 3
+    assert seconds_of([*files, files[0]]) == 3
+    assert code_of(files) == f"code {code()}" and len(code()) == 12
+    kept = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps(kept | {"code": "0" * 12}))
+    assert code_of(files) == "code of several versions"
+    for file in files:
+        file.write_text(json.dumps({key: value for key, value in kept.items() if key != "code"}))
+    assert code_of(files) == "code not recorded"
+
+
+def test_a_figure_of_points_keeps_every_row() -> None:
+    rows = pl.DataFrame({"line": ["a", "b", "a", "a"], "x": [4, 1, 4, 2], "y": [1.0, 5.0, 3.0, 7.0]})
+    mean = Figure("Fig. 1", "t", "s", "x", "y", "line", ("x", "y"), ())
+    assert mean.lines(mean.table({"s": rows})).points["a"][0] == [2, 4]
+    points = replace(mean, points=True)
+    assert points.table({"s": rows}).columns == ["line", "x", "y"]
+    drawn = points.lines(points.table({"s": rows}))
+    assert [(name, x, list(y)) for name, (x, y) in drawn.points.items()] == [
+        ("a", [2, 4, 4], [7, 1, 3]),
+        ("b", [1], [5]),
+    ]
+
+
+def test_a_line_breaks_where_a_release_has_no_point() -> None:
+    drawn = Lines({"a": ([1, 2, 5], np.array([1.0, 2.0, 5.0])), "b": ([1, 2, 3], np.ones(3))})
+    releases = _releases(drawn)
+    assert releases == [1, 2, 3, 4, 5]
+    x, y = _broken(drawn, "a", releases)
+    assert x == releases and np.isnan(y).tolist() == [False, False, True, True, False]
+    assert _releases(Lines({"a": ([1, 2, 4, 6], np.ones(4))})) == [1, 2, 4, 6]  # every other one, as a rule
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"log": "symlog", "points": True}, {"bars": True}, {"bars": True, "log": "y"}]
+)
+def test_pictures_are_drawn_of_every_kind(tmp_path: Path, how: dict[str, object]) -> None:
+    figure = replace(Figure("Fig. 1", "t", "s", "release", "y", "line", ("x", "y"), ()), **how)
+    drawn = Lines({"a": ([1, 2, 2], np.array([0.0, 2.0, 300.0])), "b": ([4], np.ones(1))})
+    draw(figure, drawn, tmp_path / "one.png", quick=False)
+    assert (tmp_path / "one.png").stat().st_size > 1000
+
+
+def test_names_on_a_map_do_not_run_together() -> None:
+    pyplot = load_pyplot()
+    picture, panel = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    points = [("a m=3", 0.34, 0.0), ("b m=3", 0.39, 0.0), ("c m=6", 0.56, 0.0), ("d m=6 n=3", 0.56, 0.0)]
+    points += [("e k=5 l=3", 0.08, 77.0), ("f size=90", 0.86, 0.0)]
+    panel.plot([x for _, x, _ in points], [y for _, _, y in points], "o")
+    _name(picture, panel, points)
+    boxes = [text.get_window_extent() for text in panel.texts]
+    assert sorted(text.get_text() for text in panel.texts) == sorted(name[2:] for name, _, _ in points)
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
+    frame = panel.get_window_extent()
+    assert all(box.x0 >= frame.x0 and box.x1 <= frame.x1 for box in boxes)
+    pyplot.close(picture)
 
 
 def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
@@ -173,6 +269,8 @@ def test_every_paper_is_there_and_an_unknown_one_is_refused() -> None:
 def test_reasons_are_given_for_figures_that_exist() -> None:
     figures = {(name, figure.name) for name in NAMES for figure in paper_named(name).figures}
     assert reasons().keys() <= figures
+    assert notes().keys() <= figures and notes()
+    assert not any("{" in said for said in [*reasons().values(), *notes().values()])
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"

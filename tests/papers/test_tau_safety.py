@@ -19,6 +19,7 @@ from republish.papers.tau_safety.judging import (
     mostly_none,
     multiplies,
     never_fewer,
+    some_but_below,
 )
 
 TINY = measured.Sizes(part=50, views=6, tenth=3, queries=50, repetitions=2)
@@ -93,7 +94,11 @@ def test_critical_absences_are_the_values_of_lasting_groups_that_are_fewer_now()
         (alike("a", "b", 0.1), lines(a=[0.75, 1.0], b=[1.0, 1.0]), Verdict.SHAPE),
         (alike("a", "b", 0.1), lines(a=[0.5, 1.0], b=[1.0, 1.0]), Verdict.FAILS),
         (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 0.0]), Verdict.HOLDS),
-        (never_fewer("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 0.0]), Verdict.SHAPE),
+        (never_fewer("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 0.0]), Verdict.OPEN),
+        (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Verdict.SHAPE),
+        (some_but_below("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 1.0]), Verdict.OPEN),
+        (some_but_below("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Verdict.HOLDS),
+        (some_but_below("a", "b"), lines(a=[0.0, 3.0], b=[0.0, 1.0]), Verdict.FAILS),
         (never_fewer("a", "b"), lines(a=[5.0, 0.0], b=[0.0, 1.0]), Verdict.FAILS),
         (multiplies("a", 3.0), lines(a=[1.0, 3.0]), Verdict.HOLDS),
         (multiplies("a", 3.0), lines(a=[1.0, 2.0]), Verdict.SHAPE),

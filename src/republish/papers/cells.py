@@ -8,10 +8,12 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 
 import polars as pl
 
+import republish
 from republish import __version__
 from republish.papers.study import Cell, Row, Scale
 
@@ -31,8 +33,9 @@ def run_cells(
         progress: told how many cells are finished, of how many.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{cell.study}-{digest(cell, scale)}.json" for cell in cells]
+    files = files_of(cells, scale, folder)
     left = [i for i, file in enumerate(files) if not file.exists()]
+    code()  # read now, lest files that change during a long run be taken for those that computed
     done = len(cells) - len(left)
     progress(done, len(cells))
     for i, rows, seconds in _computed([(i, cells[i]) for i in left], scale, workers):
@@ -42,15 +45,37 @@ def run_cells(
     return _studies(cells, files)
 
 
+def files_of(cells: Sequence[Cell], scale: Scale, folder: Path) -> list[Path]:
+    """Where each cell is kept."""
+    return [folder / f"{cell.study}-{digest(cell, scale)}.json" for cell in cells]
+
+
 def digest(cell: Cell, scale: Scale) -> str:
     """A name that changes with the settings of a cell, the scale, and the version of the tool."""
     said = [__version__, cell.run.__module__, cell.run.__name__, dict(cell.settings), scale.quick, scale.seed]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def seconds_of(folder: Path) -> float:
-    """How long all kept cells took together."""
-    return float(sum(json.loads(file.read_text())["seconds"] for file in folder.glob("*.json")))
+def seconds_of(files: Sequence[Path]) -> float:
+    """How long these kept cells took together."""
+    return float(sum(json.loads(file.read_text())["seconds"] for file in set(files)))
+
+
+def code_of(files: Sequence[Path]) -> str:
+    """Which code computed these kept cells, in words."""
+    found = {json.loads(file.read_text()).get("code") for file in set(files)}
+    if len(found) != 1:
+        return "code of several versions"
+    return f"code {next(iter(found)) or 'not recorded'}"
+
+
+@cache
+def code() -> str:
+    """Twelve hexadecimal digits of all source files of the package: they change with any of them."""
+    root, found = Path(republish.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        found.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()[:12]
 
 
 def _computed(
@@ -81,9 +106,8 @@ def _run(cell: Cell, scale: Scale) -> tuple[list[Row], float]:
 def _keep(file: Path, cell: Cell, rows: list[Row], seconds: float) -> None:
     """Write a finished cell at once or not at all."""
     part = file.with_suffix(".part")
-    part.write_text(
-        json.dumps({"settings": dict(cell.settings), "rows": rows, "seconds": seconds}, default=float)
-    )
+    found = {"settings": dict(cell.settings), "rows": rows, "seconds": seconds, "code": code()}
+    part.write_text(json.dumps(found, default=float))
     part.replace(file)
 
 

@@ -1,7 +1,9 @@
 """How claims are judged: each check is made of what is expected, and looks at the lines of a figure.
 
-A claim *holds* within its tolerance, *holds in shape* where the tendency is right and the size is not, else it does
-not hold.
+A claim *holds* within its tolerance, *holds in shape* where the tendency is right and the size is not, *cannot be
+judged* where the run leaves too little to compare, else it does not hold. Of several findings the worst counts: one
+that does not hold refutes the claim whatever the others say; then one that was not run, one that cannot be judged, one
+that holds in shape.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from republish.papers.study import Finding, Lines, Value, Verdict
-from republish.types import FloatArray
+from republish.types import FloatArray, IntArray
 
 Check = Callable[[Lines], Finding]
 
-_WORST = (Verdict.FAILS, Verdict.NOT_RUN, Verdict.SHAPE, Verdict.HOLDS)
+_WORST = (Verdict.FAILS, Verdict.NOT_RUN, Verdict.OPEN, Verdict.SHAPE, Verdict.HOLDS)
 
 
 def below(low: str, high: str, factor: float = 1.0) -> Check:
@@ -80,7 +82,7 @@ def near(line: str, x: Value, value: float, within: float) -> Check:
 def grows(line: str, by: float = 0.0) -> Check:
     """From the first to the last place the line rises by at least `by`, step by step; in shape if it rises at all.
 
-    Step by step means that at least three quarters of its pairs of places rise.
+    Step by step means that at least three quarters of its pairs of points at different places rise.
     """
     return _trend(line, 1.0, by)
 
@@ -104,6 +106,17 @@ def flat(line: str, within: float) -> Check:
     return check
 
 
+def told(line: str) -> Check:
+    """The values of a line for information; it holds whatever they are."""
+
+    def check(lines: Lines) -> Finding:
+        values = lines.y(line)
+        said = _said(values[0]) if len(values) == 1 else f"{_said(values.min())} to {_said(values.max())}"
+        return Finding(Verdict.HOLDS, f"{line} {said} (not judged)")
+
+    return check
+
+
 def all_of(*checks: Check) -> Check:
     """The worst of several findings, with all their numbers."""
 
@@ -119,9 +132,7 @@ def judge(check: Check, lines: Lines) -> Finding:
     """The finding of a check; where a line that it asks for was not computed, `not run`."""
     try:
         return check(lines)
-    except (KeyError, ValueError) as missing:
-        if isinstance(missing, ValueError) and "not in list" not in str(missing):
-            raise
+    except KeyError:
         return Finding(Verdict.NOT_RUN, "not computed in this run")
 
 
@@ -144,13 +155,13 @@ def _bounded(
 
 def _trend(line: str, sign: float, by: float) -> Check:
     def check(lines: Lines) -> Finding:
-        values = sign * lines.y(line)
-        if len(values) < 2:
+        means = list(lines.places(line).values())
+        if len(means) < 2:
             return Finding(Verdict.NOT_RUN, "fewer than two places")
+        values, place = sign * lines.y(line), _ranks(lines.points[line][0])
         steps = values[None, :] - values[:, None]
-        later = np.triu_indices(len(values), 1)
-        share = float(np.mean(steps[later] >= -1e-12))
-        change = float(values[-1] - values[0])
+        share = float(np.mean(steps[place[:, None] < place[None, :]] >= -1e-12))
+        change = sign * (means[-1] - means[0])
         verdict = (
             Verdict.HOLDS
             if change >= by and change > 0 and share >= 0.75
@@ -158,9 +169,15 @@ def _trend(line: str, sign: float, by: float) -> Check:
             if change > 0
             else Verdict.FAILS
         )
-        return Finding(verdict, f"{line} from {_said(sign * values[0])} to {_said(sign * values[-1])}")
+        return Finding(verdict, f"{line} from {_said(means[0])} to {_said(means[-1])}")
 
     return check
+
+
+def _ranks(places: list[Value]) -> IntArray:
+    """The number of each place in their order."""
+    known = {place: rank for rank, place in enumerate(dict.fromkeys(places))}
+    return np.array([known[place] for place in places], dtype=np.int64)
 
 
 def _said(number: float) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from republish import __version__
-from republish.papers.reasons import reasons
+from republish.papers.reasons import notes, reasons
 from republish.papers.study import Verdict
 
 if TYPE_CHECKING:
@@ -18,9 +18,22 @@ _MARKS = {
     Verdict.HOLDS: "&#10003;",
     Verdict.SHAPE: "&#8776;",
     Verdict.FAILS: "&#10007;",
+    Verdict.OPEN: "?",
     Verdict.NOT_RUN: "&#8211;",
 }
-_CLASSES = {Verdict.HOLDS: "holds", Verdict.SHAPE: "shape", Verdict.FAILS: "fails", Verdict.NOT_RUN: "none"}
+_CLASSES = {
+    Verdict.HOLDS: "holds",
+    Verdict.SHAPE: "shape",
+    Verdict.FAILS: "fails",
+    Verdict.OPEN: "open",
+    Verdict.NOT_RUN: "none",
+}
+_EXPLAINED_SEED = 7
+_BANDS = (
+    "Where nothing else is said, in shape means: a limit missed by no more than half of it, an order that is true on "
+    "average and not everywhere, a trend that is true from end to end with fewer than three quarters of the pairs in "
+    "between. A claim cannot be judged where the run leaves too little to compare."
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -29,9 +42,11 @@ img { max-width: 100%; height: auto; background: white; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 2rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; } td.verdict { white-space: nowrap; font-weight: 600; }
-.holds { color: #00734d; } .shape { color: #996600; } .fails { color: #b84a00; } .none { color: #777; }
-@media (prefers-color-scheme: dark) { .holds { color: #35c99b; } .shape { color: #f0b840; } .fails { color: #ff8a4c; } }
-table:has(+ .why) { margin-bottom: .5rem; } .why { margin: 0 0 2rem; }
+.holds { color: #00734d; } .shape { color: #996600; } .fails { color: #b84a00; }
+.open { color: #5a5aa8; } .none { color: #777; }
+@media (prefers-color-scheme: dark) { .holds { color: #35c99b; } .shape { color: #f0b840; } .fails { color: #ff8a4c; }
+  .open { color: #a9a9f0; } }
+table:has(+ .why) { margin-bottom: .5rem; } .why { margin: 0 0 .5rem; } .why + h3 { margin-top: 2rem; }
 nav li { margin: .2rem 0; } small { color: #777; }
 @media (max-width: 45rem) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block;
   border-bottom: 1px solid var(--line); padding: .4rem 0; } thead { display: none; } }
@@ -46,6 +61,7 @@ def html(made: Sequence[Reproduction]) -> str:
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(_BANDS)}</p>",
     ]
     if len(made) > 1:
         links = "".join(
@@ -59,8 +75,9 @@ def html(made: Sequence[Reproduction]) -> str:
 
 def markdown(made: Sequence[Reproduction]) -> str:
     """The verdicts of one or several papers as tables, without pictures."""
-    head = ["# The papers, reproduced", ""] + [f"- {one.paper.title}: {_tally(one)}" for one in made] + [""]
-    return "\n".join([*(head if len(made) > 1 else []), *(line for one in made for line in _written(one))])
+    many = ["# The papers, reproduced", ""] + [f"- {one.paper.title}: {_tally(one)}" for one in made] + [""]
+    head = [*(many if len(made) > 1 else []), _BANDS, ""]
+    return "\n".join([*head, *(line for one in made for line in _written(one))])
 
 
 def _section(made: Reproduction, named: bool) -> str:
@@ -71,12 +88,12 @@ def _section(made: Reproduction, named: bool) -> str:
             heading,
             f"<p>{escape(paper.citation)}</p><p>{escape(paper.data)}</p>",
             f"<p>{escape(_tally(made))}. <small>{escape(_origin(made))}</small></p>",
-            *(_figure(paper.name, shown) for shown in made.shown),
+            *(_figure(made, shown) for shown in made.shown),
         ]
     )
 
 
-def _figure(paper: str, shown: Shown) -> str:
+def _figure(made: Reproduction, shown: Shown) -> str:
     figure = shown.figure
     picture = f"<p>Not run: {escape(figure.needs or 'nothing was computed for it')}.</p>"
     if shown.picture is not None:
@@ -87,10 +104,14 @@ def _figure(paper: str, shown: Shown) -> str:
     rows = "".join(_judged(one) for one in shown.judged)
     columns = ("The paper says", "Counts as holding if", "We found", "Verdict")
     head = "<thead><tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr></thead>"
-    why = f'<p class="why">Why: {escape(said)}</p>' if (said := _why(paper, shown)) else ""
+    said = "".join(
+        f'<p class="why">{word}: {escape(text)}</p>'
+        for word, text in (("Note", _note(made, shown)), ("Why", _why(made, shown)))
+        if text
+    )
     return (
         f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}"
-        f"<table>{head}<tbody>{rows}</tbody></table>{why}"
+        f"<table>{head}<tbody>{rows}</tbody></table>{said}"
     )
 
 
@@ -103,10 +124,17 @@ def _judged(one: Judged) -> str:
     )
 
 
-def _why(paper: str, shown: Shown) -> str:
-    """What is to be said of a figure of which not all claims hold."""
-    short = any(one.finding.verdict in (Verdict.FAILS, Verdict.SHAPE) for one in shown.judged)
-    return reasons().get((paper, shown.figure.name), "") if short else ""
+def _why(made: Reproduction, shown: Shown) -> str:
+    """What is to be said of a figure of which not all claims hold; the reasons were written of the full run."""
+    short = any(one.finding.verdict not in (Verdict.HOLDS, Verdict.NOT_RUN) for one in shown.judged)
+    said = reasons().get((made.paper.name, shown.figure.name), "") if short else ""
+    other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
+    return f"Of the full run: {said}" if said and other else said
+
+
+def _note(made: Reproduction, shown: Shown) -> str:
+    """What is to be said of a figure whatever was found."""
+    return notes().get((made.paper.name, shown.figure.name), "")
 
 
 def _tally(made: Reproduction) -> str:
@@ -117,8 +145,8 @@ def _tally(made: Reproduction) -> str:
 def _origin(made: Reproduction) -> str:
     size = "quick run, smaller views" if made.scale.quick else "full run"
     return (
-        f"{size}, seed {made.scale.seed}, republish {__version__}, {made.date.isoformat()}, "
-        f"{made.seconds / 60:.0f} minutes of computing"
+        f"{size}, seed {made.scale.seed}, republish {__version__}, {made.code}, "
+        f"{made.date.isoformat()}, {made.seconds / 60:.0f} minutes of computing"
     )
 
 
@@ -149,6 +177,8 @@ def _written(made: Reproduction) -> list[str]:
                 one.finding.verdict.value,
             )
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        if said := _why(paper.name, shown):
+        if note := _note(made, shown):
+            whys.append(f"- **{shown.figure.name}**, note: {note}")
+        if said := _why(made, shown):
             whys.append(f"- **{shown.figure.name}**: {said}")
     return [*lines, "", *whys, ""] if whys else [*lines, ""]

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from republish.papers import page
-from republish.papers.cells import Progress, run_cells, seconds_of
+from republish.papers.cells import Progress, code_of, files_of, run_cells, seconds_of
 from republish.papers.checks import judge
 from republish.papers.drawing import draw
 from republish.papers.study import Claim, Figure, Finding, Paper, Scale, Verdict
@@ -43,6 +43,7 @@ class Reproduction:
     shown: tuple[Shown, ...]
     date: datetime.date
     seconds: float
+    code: str = "code not recorded"
 
     def count(self, verdict: Verdict) -> int:
         """How many claims were judged so."""
@@ -61,6 +62,7 @@ class Reproduction:
             "seed": self.scale.seed,
             "date": self.date.isoformat(),
             "seconds": self.seconds,
+            "code": self.code,
             "claims": [
                 {
                     "figure": shown.figure.name,
@@ -87,12 +89,11 @@ def reproduce(
     What an earlier run with the same scale and version finished there is not computed again.
     """
     scale = scale or Scale()
-    kept = out / "cells"
-    studies = run_cells(
-        paper.cells(scale), scale, kept, workers or os.cpu_count() or 1, progress or (lambda *_: None)
-    )
+    cells, kept = paper.cells(scale), out / "cells"
+    studies = run_cells(cells, scale, kept, workers or os.cpu_count() or 1, progress or (lambda *_: None))
+    files = files_of(cells, scale, kept)
     shown = tuple(_show(figure, studies, out, scale.quick) for figure in paper.figures)
-    made = Reproduction(paper, scale, shown, datetime.date.today(), seconds_of(kept))
+    made = Reproduction(paper, scale, shown, datetime.date.today(), seconds_of(files), code_of(files))
     (out / "index.html").write_text(page.html([made]), encoding="utf-8")
     (out / "results.md").write_text(page.markdown([made]), encoding="utf-8")
     return made

@@ -17,11 +17,12 @@ Row = dict[str, Value]
 
 
 class Verdict(Enum):
-    """What our numbers say of a claim."""
+    """What our numbers say of a claim; OPEN: it was run, and leaves too little to compare."""
 
     HOLDS = "holds"
     SHAPE = "holds in shape"
     FAILS = "does not hold"
+    OPEN = "cannot be judged"
     NOT_RUN = "not run"
 
 
@@ -61,7 +62,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lines:
-    """The numbers of a figure: for every line its points, x ascending (texts in the order of the rows)."""
+    """The numbers of a figure: for every line its points, x ascending (texts in the order of the rows).
+
+    Where a figure is made of points, several may share a place; of them `at` and `together` take the mean.
+    """
 
     points: Mapping[str, tuple[list[Value], FloatArray]]
 
@@ -71,12 +75,18 @@ class Lines:
 
     def at(self, name: str, x: Value) -> float:
         """The value of one line at one place."""
-        places, values = self.points[name]
-        return float(values[places.index(x)])
+        return self.places(name)[x]
+
+    def places(self, name: str) -> dict[Value, float]:
+        """Every place of one line, and its value there."""
+        found: dict[Value, list[float]] = {}
+        for x, y in zip(*self.points[name], strict=True):
+            found.setdefault(x, []).append(float(y))
+        return {x: float(np.mean(ys)) for x, ys in found.items()}
 
     def together(self, one: str, other: str) -> tuple[FloatArray, FloatArray]:
         """The values of two lines at the places that both have."""
-        first, second = (dict(zip(*self.points[name], strict=True)) for name in (one, other))
+        first, second = self.places(one), self.places(other)
         common = [x for x in first if x in second]
         return np.array([first[x] for x in common]), np.array([second[x] for x in common])
 
@@ -111,9 +121,9 @@ class Figure:
         claims: what the paper says of it.
         where: which rows: columns with the value, or the values, they must have.
         bars: bars instead of lines.
-        points: points that no line joins.
+        points: points that no line joins; all are kept where several share a place.
         front: a map of points instead, each line one point, and the front of those that none betters in both.
-        log: which axes are logarithmic: "", "x", "y", "xy".
+        log: which axes are logarithmic: "", "x", "y", "xy"; "symlog": that of y, and linear below 1.
         needs: what must be given for it to be run at all, in words.
     """
 
@@ -138,14 +148,18 @@ class Figure:
         return "".join(c if c.isalnum() else "-" for c in self.name.lower()).replace("--", "-").strip("-")
 
     def table(self, studies: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """The rows it shows: line, x and y; the mean where several rows share a place."""
+        """The rows it shows: line, x and y; the mean where several rows share a place, unless it shows points."""
         rows = studies.get(self.study)
         if rows is None or self.y not in rows.columns:
             return pl.DataFrame(schema={self.line: pl.String, self.x: pl.Float64, self.y: pl.Float64})
         for column, wanted in self.where.items():
             rows = rows.filter(pl.col(column).is_in(wanted if isinstance(wanted, tuple) else (wanted,)))
         named = rows.with_columns(pl.col(self.line).cast(pl.String)).drop_nulls(self.y)
-        table = named.group_by(self.line, self.x, maintain_order=True).agg(pl.col(self.y).mean())
+        table = (
+            named.select(self.line, self.x, self.y)
+            if self.points
+            else named.group_by(self.line, self.x, maintain_order=True).agg(pl.col(self.y).mean())
+        )
         order = table.with_columns(pl.col(self.line).rle_id().alias("")).with_columns(
             pl.col("").min().over(self.line)
         )

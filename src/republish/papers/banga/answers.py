@@ -104,22 +104,22 @@ def _all_queries(view: Microdata, seed: int) -> Workload:
 
 _CLAIMS = (
     Claim(
-        "BangA errs less than the R+-tree whatever the number of quasi-identifiers asked for.",
+        "(our BangA) BangA errs less than the R+-tree whatever the number of quasi-identifiers asked for.",
         "A mean error of at most that of the R+-tree at each of 1 to 7; in shape if on average.",
         below(BANGA, RPLUS),
     ),
     Claim(
-        "So it does when its nested regions themselves are published, as in the thesis.",
+        "So does the BangA of the thesis, whose nested regions themselves are published.",
         "A mean error of at most that of the R+-tree at each of 1 to 7; in shape if on average.",
         below(REGIONS, RPLUS),
     ),
     Claim(
-        "The more quasi-identifiers a query asks for, the smaller the error, for both.",
+        "(our BangA) The more quasi-identifiers a query asks for, the smaller the error, for both.",
         "Falls from 1 to 7 and in three quarters of all pairs; in shape if from 1 to 7.",
         all_of(falls(BANGA), falls(RPLUS)),
     ),
     Claim(
-        "BangA's error changes less with the number of quasi-identifiers than the R+-tree's.",
+        "(our BangA) BangA's error changes less with the number of quasi-identifiers than the R+-tree's.",
         "A standard deviation over 1 to 7 of at most that of the R+-tree; in shape if so as a share of the mean.",
         steadier(BANGA, RPLUS),
     ),

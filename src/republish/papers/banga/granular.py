@@ -87,18 +87,18 @@ FIGURES = (
         ("k (rows)", "certainty penalty (share of the domain, mean)"),
         (
             Claim(
-                "Cuts of BangA's dendrogram are better than the R+-tree's scan of leaves, which joins neighbours "
-                "in the order of the tree.",
+                "(our BangA) Cuts of the dendrogram are better than the R+-tree's scan of leaves, which joins "
+                "neighbours in the order of the tree.",
                 "BangA's penalty from one index at most that of the R+-tree's at every k; in shape if on average.",
                 below(ONE_BANGA, ONE_RPLUS),
             ),
             Claim(
-                "So are cuts of the dendrogram by density that the thesis describes.",
+                "So are cuts of the dendrogram of the thesis, by density.",
                 "Its penalty at most that of the R+-tree's from one index at every k; in shape if on average.",
                 below(ONE_DENSITY, ONE_RPLUS),
             ),
             Claim(
-                "One index with small blocks serves every k as well as an index made for that k.",
+                "(our BangA) One index with small blocks serves every k as well as an index made for that k.",
                 "BangA's penalty from one index at most 5 % above that of one made for k, at every k; in shape if on "
                 "average.",
                 below(ONE_BANGA, OWN_BANGA, 1.05),
@@ -116,7 +116,7 @@ FIGURES = (
         ("release", "certainty penalty (share of the domain, mean)"),
         (
             Claim(
-                "Where rows are only added, an index that is kept and grown stays as useful.",
+                "(our BangA) Where rows are only added, an index that is kept and grown stays as useful.",
                 "Penalty at most 5 % above that of a new index at every release; in shape if on average.",
                 below(GROWN, ANEW, 1.05),
             ),
@@ -132,7 +132,7 @@ FIGURES = (
         ("release", "rows of the smallest group"),
         (
             Claim(
-                "New rows join earlier groups without breaking k-anonymity.",
+                "(our BangA) New rows join earlier groups without breaking k-anonymity.",
                 "No group of any release has fewer than 5 rows.",
                 at_least(GROWN, float(M), loosely=float(M)),
             ),

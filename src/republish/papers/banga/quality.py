@@ -46,22 +46,22 @@ def cells(scale: Scale) -> list[Cell]:
 def _claims(measure: str, share: float) -> tuple[Claim, ...]:
     return (
         Claim(
-            f"BangA has less {measure} than the R+-tree at every k.",
+            f"(our BangA) BangA has less {measure} than the R+-tree at every k.",
             "At most that of the R+-tree at every k; in shape if on average.",
             below(BANGA, RPLUS),
         ),
         Claim(
-            "So it has with the merging by density that the thesis describes, from blocks of 5 rows.",
+            "So has the BangA of the thesis, which merges blocks of 5 rows by density.",
             "At most that of the R+-tree at every k; in shape if on average.",
             below(DENSITY, RPLUS),
         ),
         Claim(
-            f"At k = 100 BangA has {share:.0%} less {measure} than the R+-tree.",
+            f"(our BangA) At k = 100 BangA has {share:.0%} less {measure} than the R+-tree.",
             f"At least {share:.0%} less at k = 100; in shape if less at all.",
             saves(BANGA, RPLUS, 100, share),
         ),
         Claim(
-            f"The larger k, the more {measure}, for BangA and the R+-tree alike.",
+            f"(our BangA) The larger k, the more {measure}, for BangA and the R+-tree alike.",
             "Rises from first to last k and in three quarters of all pairs of k; in shape if from first to last.",
             all_of(grows(BANGA), grows(RPLUS)),
         ),
@@ -70,13 +70,13 @@ def _claims(measure: str, share: float) -> tuple[Claim, ...]:
 
 _OF_DISCERNIBILITY = (
     Claim(
-        "In discernibility the gap between the R+-tree and BangA widens with k.",
+        "(our BangA) In discernibility the gap between the R+-tree and BangA widens with k.",
         "The ratio of the R+-tree to BangA rises from first to last k and in three quarters of all pairs of k; in "
         "shape if from first to last.",
         gap_grows(BANGA, RPLUS),
     ),
     Claim(
-        "Measured above the least possible value, k a row, BangA's discernibility is 48 % better at k = 100.",
+        "(our BangA) Above the least possible value, k a row, BangA's discernibility is 48 % better at k = 100.",
         "At least 48 % less above k = 100 than the R+-tree; in shape if less at all.",
         saves_above_least(BANGA, RPLUS, 100, 0.48),
     ),

@@ -12,25 +12,26 @@ from republish.types import FloatArray
 
 _LEVELS = 10
 _ENOUGH = 5
+_LEAST = 6
 
 
-def lower(low: str, high: str, least: int = 6) -> Check:
-    """Line `low` is nowhere above line `high`, in shape if so on average; fails with fewer than `least` in common.
+def lower(low: str, high: str, least: int = _LEAST) -> Check:
+    """Line `low` is nowhere above line `high`, in shape if so on average; open with fewer than `least` in common.
 
-    A framework that leaves out all records of most releases must not win by the few that are left.
+    A framework that leaves out all records of most releases must not win by the few that are left, nor lose by them.
     """
 
     def check(lines: Lines) -> Finding:
         found, common = below(low, high)(lines), len(lines.together(low, high)[0])
         if common >= least:
             return found
-        return Finding(Verdict.FAILS, f"{found.number}; {common} releases to compare, {least} needed")
+        return Finding(Verdict.OPEN, f"{found.number}; {_counted(common, least)}")
 
     return check
 
 
 def during(check: Check, first: int, last: int) -> Check:
-    """The check over the releases from `first` to `last`; fails where too few of them publish anything."""
+    """The check over the releases from `first` to `last`; open where too few of them publish anything."""
 
     def part(lines: Lines) -> Finding:
         points = {}
@@ -39,7 +40,7 @@ def during(check: Check, first: int, last: int) -> Check:
             points[name] = ([x[i] for i in keep], y[keep])
         found = check(Lines(points))
         reached = any(x for x, _ in points.values())
-        verdict = Verdict.FAILS if reached and found.verdict is Verdict.NOT_RUN else found.verdict
+        verdict = Verdict.OPEN if reached and found.verdict is Verdict.NOT_RUN else found.verdict
         return Finding(verdict, f"{found.number} (releases {first} to {last})")
 
     return part
@@ -48,14 +49,14 @@ def during(check: Check, first: int, last: int) -> Check:
 def ends_lower(line: str, after: int) -> Check:
     """The mean after that release is below the mean up to it; in shape if it is below the highest value.
 
-    Fails where nothing is published later.
+    Open where nothing is published on one side.
     """
 
     def check(lines: Lines) -> Finding:
         x, y = lines.points[line]
         late = np.array([float(at) > after for at in x])
         if not late.any() or late.all():
-            return Finding(Verdict.FAILS, f"{line} publishes nothing on one side of release {after}")
+            return Finding(Verdict.OPEN, f"{line} publishes nothing on one side of release {after}")
         end, begin = float(y[late].mean()), float(y[~late].mean())
         verdict = Verdict.HOLDS if end < begin else Verdict.SHAPE if end < y[~late].max() else Verdict.FAILS
         return Finding(verdict, f"{line} {begin:.3g} up to release {after}, {end:.3g} later")
@@ -63,13 +64,17 @@ def ends_lower(line: str, after: int) -> Check:
     return check
 
 
-def wider_gap(pair: tuple[str, str], than: tuple[str, str]) -> Check:
-    """The first line of a pair exceeds the second by more, on average, than in the other pair; in shape if by size."""
+def wider_gap(pair: tuple[str, str], than: tuple[str, str], least: int = _LEAST) -> Check:
+    """The first line of a pair exceeds the second by more, on average, than in the other pair; in shape if by size.
+
+    Open where either pair has fewer than `least` releases in common.
+    """
 
     def check(lines: Lines) -> Finding:
         (a, b), (c, d) = lines.together(*pair), lines.together(*than)
-        if not len(a) or not len(c):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+        fewest = min(len(a), len(c))
+        if not fewest:
+            return Finding(Verdict.OPEN, _counted(0, least))
         one, other = float((a - b).mean()), float((c - d).mean())
         verdict = (
             Verdict.HOLDS
@@ -78,21 +83,23 @@ def wider_gap(pair: tuple[str, str], than: tuple[str, str]) -> Check:
             if abs(one) > abs(other)
             else Verdict.FAILS
         )
-        return Finding(
-            verdict,
-            f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}",
+        said = (
+            f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}"
         )
+        if fewest < least:
+            return Finding(Verdict.OPEN, f"{said}; {_counted(fewest, least)}")
+        return Finding(verdict, said)
 
     return check
 
 
-def alike(one: str, other: str, within: float) -> Check:
-    """Two lines differ by at most `within` on average; in shape by twice that."""
+def alike(one: str, other: str, within: float, least: int = _LEAST) -> Check:
+    """Two lines differ by at most `within` on average; in shape by twice that; open with fewer than `least` points."""
 
     def check(lines: Lines) -> Finding:
         a, b = lines.together(one, other)
-        if not len(a):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+        if len(a) < least:
+            return Finding(Verdict.OPEN, f"{one} and {other}: {_counted(len(a), least)}")
         return _apart(float(np.abs(a - b).mean()), within, f"{one} and {other}")
 
     return check
@@ -101,7 +108,7 @@ def alike(one: str, other: str, within: float) -> Check:
 def alike_maps(one: str, other: str, within: float) -> Check:
     """At equal record linkage the penalties of two lines differ by at most `within` on average; in shape twice.
 
-    Fails where too few levels have releases of both; so does `cheaper`.
+    Open where too few levels have releases of both; so is `cheaper`.
     """
 
     def check(lines: Lines) -> Finding:
@@ -193,7 +200,11 @@ def _span(values: FloatArray) -> float:
 
 def _too_few(levels: int, one: str, other: str) -> Finding:
     said = f"{one} and {other} both have releases near {levels} of {_LEVELS} levels of RL; {_ENOUGH} needed"
-    return Finding(Verdict.FAILS, said)
+    return Finding(Verdict.OPEN, said)
+
+
+def _counted(common: int, least: int) -> str:
+    return f"{common} releases to compare, {least} needed"
 
 
 def _penalties(lines: Lines, one: str, other: str) -> tuple[FloatArray, FloatArray]:
@@ -205,8 +216,8 @@ def _penalties(lines: Lines, one: str, other: str) -> tuple[FloatArray, FloatArr
     curves = []
     for name in (one, other):
         x, y = lines.points[name]
-        order = np.argsort(y, kind="stable")
-        curves.append((y[order], _numbers(x)[order]))
+        linked, of = np.unique(y, return_inverse=True)
+        curves.append((linked, np.bincount(of, _numbers(x)) / np.bincount(of)))
     low = max(curve[0][0] for curve in curves)
     high = min(curve[0][-1] for curve in curves)
     if low > high:

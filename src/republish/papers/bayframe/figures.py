@@ -25,10 +25,10 @@ GAIN = ("release", "mean gain of knowledge (0 to 1)")
 MAP = ("GCP (penalties summed over 4,000 records)", "RL (linked records of 4,000)")
 ADULT = "UCI Adult: give --adult or set REPUBLISH_ADULT"
 EVERYWHERE = (
-    "at every release that publishes anything under both, at least 6 of them (3 in a part of the series); in shape: "
-    "on average over them"
+    "at every release that publishes anything under both; in shape: on average over them; cannot be judged with fewer "
+    "than 6 of them (3 in a part of the series)"
 )
-LEVELS = "at those of ten levels of RL near which both have a release, at least five"
+LEVELS = "at those of ten levels of RL near which both have a release (cannot be judged with fewer than five)"
 TREND = "from the least to the greatest GCP, at three quarters of all pairs of releases; in shape: end to end"
 
 JS1, JS2 = "JS-reduce(FDTMM)", "JS-reduce(SDTMM)"
@@ -51,7 +51,11 @@ def _over_time(
 def _map(
     name: str, title: str, study: str, claims: tuple[Claim, ...], where: Where | None = None, needs: str = ""
 ) -> Figure:
-    return Figure(name, title, study, "gcp", "rl", "line", MAP, claims, where or {}, points=True, needs=needs)
+    """An R-U map; on Bkseq most releases lie near RL 0, so that axis is logarithmic above 1."""
+    log = "" if needs else "symlog"
+    return Figure(
+        name, title, study, "gcp", "rl", "line", MAP, claims, where or {}, points=True, log=log, needs=needs
+    )
 
 
 def _tradeoff(*names: str) -> Claim:
@@ -70,11 +74,11 @@ def _lower_gain() -> Claim:
     )
 
 
-def _narrow() -> Claim:
+def _narrow(js_gcp: str, bayframe_gcp: str, bayframe_rl: str) -> Claim:
     return Claim(
-        "With two steps JS-reduce stays in a small part of the map, GCP 200 to 450 and RL 750 to 850, while BayFrame "
-        "reaches from GCP 200 to 3,500 and more and RL 850 down to 100 or less.",
-        "both ranges of JS-reduce are narrower than BayFrame's; in shape: one of them is",
+        f"With two steps JS-reduce stays in a small part of the map, GCP {js_gcp} and RL 750 to 850, while BayFrame "
+        f"has GCP {bayframe_gcp} and RL {bayframe_rl}.",
+        "widths of the ranges, not their ends: both of JS-reduce are narrower than BayFrame's; in shape: one of them",
         narrower(JS2, BAY2),
     )
 
@@ -120,7 +124,7 @@ def _estimator() -> tuple[Figure, ...]:
             f"give or take 5 % {LEVELS}; in shape: on average",
             cheaper(BAY1, JS1),
         ),
-        _narrow(),
+        _narrow("200 to 450", "200 to 3,850", "50 to 850"),
     )
     return (
         _over_time("Fig. 3a", "the two estimators under one privacy model, gain", "frameworks", gain, rows),
@@ -186,12 +190,14 @@ def _cascading() -> tuple[Figure, ...]:
     )
     ending = Claim(
         "Later, after release 18 above all, the gain comes down again.",
-        "the mean after release 18 is below the mean up to it; in shape: below the highest value up to it",
+        "the mean after release 18 is below the mean up to it; in shape: below the highest value up to it; "
+        "cannot be judged where nothing is published on one side",
         all_of(*(ends_lower(name, 18) for name in CASCADED)),
     )
     gap = Claim(
         "Prior and posterior cascading are further apart for sigma = 0.1 than for 0.01.",
-        "mean difference of the two lines, prior above posterior; in shape: by size alone",
+        "mean difference of the two lines, prior above posterior; in shape: by size alone; cannot be judged with "
+        "fewer than 6 releases of either pair",
         wider_gap((PRIOR1, POSTERIOR1), (PRIOR01, POSTERIOR01)),
     )
     similar = Claim(
@@ -216,6 +222,12 @@ def _cascading() -> tuple[Figure, ...]:
         "its ranges of GCP and of RL are broader; in shape: one of them is",
         narrower(PRIOR01, PRIOR1),
     )
+    traded = (
+        _tradeoff(*CASCADED),
+        _alike(PRIOR1, POSTERIOR1, f"{both} (0.1)."),
+        _alike(PRIOR01, POSTERIOR01, f"{both} (0.01)."),
+        costlier,
+    )
     name, gain = "BayFrame with cascading", "cascading"
     return (
         _over_time(
@@ -231,12 +243,7 @@ def _cascading() -> tuple[Figure, ...]:
             "Fig. 7a",
             f"{name}, FDTMM, R-U map",
             gain,
-            (
-                _tradeoff(*CASCADED),
-                _alike(PRIOR1, POSTERIOR1, f"{both} (0.1)."),
-                _alike(PRIOR01, POSTERIOR01, f"{both} (0.01)."),
-                costlier,
-            ),
+            traded,
             one,
         ),
         _map(
@@ -257,7 +264,7 @@ def _cascading() -> tuple[Figure, ...]:
             "Fig. 8",
             f"{name}, Adult, R-U map",
             gain,
-            (_tradeoff(*CASCADED), _alike(PRIOR1, POSTERIOR1, f"{both} (0.1).")),
+            traded,  # the paper says that Adult confirms them
             adult,
             needs=ADULT,
         ),
@@ -279,7 +286,10 @@ def _compared() -> tuple[Figure, ...]:
             "Fig. 9b",
             "JS-reduce and BayFrame, nobody compromised, R-U map",
             "frameworks",
-            (_alike(BAY1, JS1, "With one step both trade RL for GCP alike."), _narrow()),
+            (
+                _alike(BAY1, JS1, "With one step both trade RL for GCP alike."),
+                _narrow("200 to 400", "200 to 3,500", "100 to 850"),
+            ),
             {**rows, "line": FOUR},
         ),
         Figure(

@@ -13,6 +13,7 @@ from republish.papers.tau_safety.judging import (
     mostly_none,
     multiplies,
     never_fewer,
+    some_but_below,
 )
 from republish.papers.tau_safety.measured import (
     BASELINE,
@@ -47,7 +48,7 @@ _OVER_TIME: dict[str, Value] = {"m": M, "rate": RATE}
 _X_M, _X_RATE, _X_TIME = "m", "internal updates a release, of 60,000 rows at first", "release"
 _PERCENT_ROWS = "counterfeits [% of the release's rows]"
 _ERROR = "mean relative error [%]"
-_RECORDS = "vulnerable records [% of the first view]"
+_RECORDS = "cases per 100 people of the first view"
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
     "its error is nowhere above m-invariance's; in shape if so on average",
@@ -60,13 +61,13 @@ _FASTER = Claim(
 )
 _MORE = Claim(
     "m-invariance needs more counterfeits than tau-safety.",
-    "nowhere fewer and somewhere more; in shape if both need the same",
+    "nowhere fewer and somewhere more; in shape if both need the same; cannot be judged if neither needs any",
     never_fewer(PLAIN, TAU),
 )
 _AT_BASELINE = Claim(
     "tau-safety adds no more counterfeits than critical absences demand.",
-    "nowhere more than the baseline; in shape if so on average",
-    below(TAU, BASELINE),
+    "nowhere more than the baseline; in shape if so on average; cannot be judged if it adds none at all",
+    some_but_below(TAU, BASELINE),
 )
 
 
@@ -85,7 +86,7 @@ def _figure(
 FIGURES = (
     _figure(
         "Section 4.6.2, update rate",
-        "vulnerable records in ten releases (m = 6)",
+        "cases of vulnerable records in ten releases (m = 6)",
         ("rate", _X_RATE),
         ("vulnerable", _RECORDS),
         _BY_RATE,
@@ -97,7 +98,7 @@ FIGURES = (
     ),
     _figure(
         "Section 4.6.2, time",
-        "vulnerable records so far (m = 6)",
+        "cases of vulnerable records so far (m = 6)",
         ("release", _X_TIME),
         ("vulnerable", _RECORDS),
         _OVER_TIME,
@@ -109,7 +110,7 @@ FIGURES = (
     ),
     _figure(
         "Section 4.6.2, m",
-        "vulnerable records in ten releases",
+        "cases of vulnerable records in ten releases",
         ("m", _X_M),
         ("vulnerable", _RECORDS),
         _BY_M,

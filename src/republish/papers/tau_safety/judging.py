@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from republish.papers.checks import Check
+from republish.papers.checks import Check, below
 from republish.papers.study import Finding, Lines, Verdict
 
 
@@ -38,7 +38,10 @@ def alike(one: str, other: str, within: float) -> Check:
 
 
 def never_fewer(more: str, fewer: str) -> Check:
-    """Line `more` is nowhere below line `fewer` and somewhere above; in shape if they are the same everywhere."""
+    """Line `more` is nowhere below line `fewer` and somewhere above; in shape if they are the same everywhere.
+
+    Open if both are 0 everywhere: then there is nothing to compare.
+    """
 
     def check(lines: Lines) -> Finding:
         one, other = lines.together(more, fewer)
@@ -46,8 +49,21 @@ def never_fewer(more: str, fewer: str) -> Check:
             return Finding(Verdict.NOT_RUN, "no place in common")
         below_it, above = np.count_nonzero(one < other - 1e-12), np.count_nonzero(one > other + 1e-12)
         verdict = Verdict.FAILS if below_it else Verdict.HOLDS if above else Verdict.SHAPE
+        if not one.any() and not other.any():
+            verdict = Verdict.OPEN
         said = f"{more} above {fewer} at {above}, below at {below_it} of {len(one)} points"
         return Finding(verdict, f"{said}; {one.mean():.3g} and {other.mean():.3g} on average")
+
+    return check
+
+
+def some_but_below(low: str, high: str) -> Check:
+    """As `below`, and open where line `low` is 0 throughout: then it is below whatever the other is."""
+
+    def check(lines: Lines) -> Finding:
+        found = below(low, high)(lines)
+        nothing = found.verdict is not Verdict.NOT_RUN and not lines.y(low).any()
+        return Finding(Verdict.OPEN, f"{found.number}; {low} is 0 throughout") if nothing else found
 
     return check
 
