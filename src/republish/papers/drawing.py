@@ -136,13 +136,10 @@ def _spots(lines: Lines) -> list[tuple[str, float, float]]:
 
 def _name(picture: Any, panel: Any, points: list[tuple[str, float, float]]) -> None:
     """Write the setting beside each point, where it covers no other name and no point, if there is such a place."""
-    from matplotlib.transforms import Bbox
-
     picture.draw_without_rendering()  # fixes the places of points, which the names must not move
     renderer, frame = picture.canvas.get_renderer(), panel.get_window_extent()
-    taken = [
-        Bbox.from_bounds(x - 9, y - 9, 18, 18) for x, y in panel.transData.transform([p[1:] for p in points])
-    ]
+    box_at = frame.frozen().from_bounds
+    taken = [box_at(x - 9, y - 9, 18, 18) for x, y in panel.transData.transform([p[1:] for p in points])]
     for name, x, y in sorted(points, key=lambda point: (point[1], point[2])):
         text = panel.annotate(
             name.partition(" ")[2], (x, y), xytext=(0, 0), textcoords="offset points", fontsize=10
