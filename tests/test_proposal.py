@@ -124,3 +124,13 @@ def test_two_identifiers_or_sensitive_columns_are_refused() -> None:
 def test_insensitive_columns_are_kept() -> None:
     proposals = [Proposal("q", "quasi-identifier", "date", ""), Proposal("n", "insensitive", None, "")]
     assert schema_from(proposals) == Schema(None, [Date("q")], None, ["n"])
+
+
+def test_a_first_row_of_texts_is_no_header_either(tmp_path: Path) -> None:
+    """An identifier, a place, a grade, a gender: none is a number, and all are cells."""
+    rows = [f"P{i:07d},{('Ohio', 'Maine')[i % 2]},grade 12,{'MF'[i % 2]}" for i in range(10)]
+    path = tmp_path / "view.csv"
+    path.write_text("\n".join(rows) + "\n")
+    with pytest.raises(ViewError, match="add a header") as refused:
+        propose(path)
+    assert not any(cell in str(refused.value) for cell in ("Ohio", "P0000000", "grade"))

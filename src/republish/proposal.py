@@ -40,7 +40,7 @@ def propose(source: Any) -> list[Proposal]:
     """A role and a kind for every column; cautious: what may identify a person is a quasi-identifier."""
     table = read_table(source)
     require_single_values(table)
-    if sum(bool(_DATA.fullmatch(name.strip())) for name in table.columns) > table.width / 3:
+    if sum(_is_data(table[name]) for name in table.columns) > table.width / 3:
         raise ViewError(
             "the first line must hold the names of the columns; it looks like a row of data: add a header"
         )
@@ -48,6 +48,17 @@ def propose(source: Any) -> list[Proposal]:
     identifier = _best(proposals, "identifier")
     sensitive = _best(proposals, "sensitive")
     return [p if p in (identifier, sensitive) else _second(p) for p in proposals]
+
+
+def _is_data(column: pl.Series) -> bool:
+    """Whether the name of a column looks like one of its values: a number or date, one that occurs, or one of their form."""
+    name = column.name.strip()
+    if _DATA.fullmatch(name):
+        return True
+    texts = column.drop_nulls().cast(pl.String)
+    form = texts.str.replace_all(r"\d+", "0")
+    alike = (form == re.sub(r"\d+", "0", name)).mean() if re.search(r"\d", name) and len(texts) else 0.0
+    return bool((texts == name).any()) or float(alike or 0.0) > 0.5  # type: ignore[arg-type]
 
 
 def _second(proposal: Proposal) -> Proposal:
