@@ -51,7 +51,7 @@ def propose(source: Any) -> list[Proposal]:
 
 
 def _is_data(column: pl.Series) -> bool:
-    """Whether the name of a column looks like one of its values: a number or date, one that occurs, or one of their form."""
+    """Whether a column is named like its values: a number or date, one that occurs, or one of their form."""
     name = column.name.strip()
     if _DATA.fullmatch(name):
         return True
