@@ -40,6 +40,8 @@ def test_a_tiny_run_judges_every_claim(tmp_path: Path, monkeypatch: pytest.Monke
 
     made = reproduce(replace(everything.PAPER, cells=cells), tmp_path, quick, workers=1)
     assert made.count(Verdict.NOT_RUN) == 0
+    again = everything.run_persistent(quick, setting="tau-safety m=6")
+    assert again == RUN["tau-safety m=6"]  # the same seed, the same numbers
     assert all(shown.picture is not None and shown.picture.exists() for shown in made.shown)
     assert {row["attack"] for rows in RUN.values() for row in rows} == {
         *("tau", "compromised", "linear", "beliefs", "joint")

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from republish import LDiversity, Series, read_schema
+from republish import LDiversity, read_schema
 from republish.attacks import Adversary, attack, granted_view
 from republish.datasets import census, hospital
 from republish.knowledge import Knowledge, read_knowledge
 from republish.papers.checks import all_of, at_most, lower, reaches, told
+from republish.papers.releases import SeededSeries
 from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale
 from republish.publishers import (
     BangA,
@@ -78,7 +79,7 @@ def run_persistent(scale: Scale, *, setting: str) -> list[Row]:
         data.write(Path(name) / "data")
         schema = read_schema(Path(name) / "data" / "schema.toml")
         publisher = PERSISTENT[setting]()
-        series = Series.create(
+        series = SeededSeries.create(
             Path(name) / "series", schema, publisher, seed=scale.seed, one_table=not publisher.protects_series
         )
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data]))
@@ -100,7 +101,7 @@ def run_changing(scale: Scale, *, setting: str) -> list[Row]:
         known = read_knowledge(Path(name) / "data" / "knowledge", schema)
         assert isinstance(known, Knowledge)
         publisher = CHANGING[setting](known)
-        series = Series.create(
+        series = SeededSeries.create(
             Path(name) / "series", schema, publisher, seed=scale.seed, one_table=not publisher.protects_series
         )
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data.views]))

@@ -21,6 +21,7 @@ from republish.publishers import Publisher
 from republish.release import Release, build_release
 from republish.schema import Schema, read_schema
 from republish.secret import Secret
+from republish.series import Series
 from republish.types import IntArray, WordArray
 
 
@@ -98,6 +99,14 @@ def history_of_all(made: Iterable[Made]) -> History:
     for one in made:
         trail.add(one)
     return trail.history()
+
+
+class SeededSeries(Series):
+    """A stored series whose secret follows from its seed, so that a study can be run again and gives the same."""
+
+    def secret(self) -> Secret:
+        """The secret of its seed."""
+        return secret_of(self.policy.seed)
 
 
 def secret_of(seed: int) -> Secret:
