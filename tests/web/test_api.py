@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from desk_client import TestClient, csv, desk, ended, make_series, published, upload, values_in
+from desk_client import TestClient, csv, desk, ended, make_series, published, upload, values_in, view
 from republish import Gate, Series, faults
+from republish.web.jobs import Job
+from republish.web.worker import outcome_of
 
 
 @pytest.fixture(scope="module")
@@ -165,16 +168,114 @@ def test_a_person_makes_a_series_and_publishes_two_views(client: TestClient) -> 
     )
 
 
-def test_a_check_names_missing_and_extra_columns_and_problems(client: TestClient) -> None:
+def test_a_check_names_missing_columns_and_counts_others(client: TestClient) -> None:
     table = pl.read_csv(csv(1)).rename({"age": "years"})
     found = client.post(
         "/api/series/visits/check", json={"upload": upload(client, table.write_csv().encode())}
     ).json()
     assert found["missing"] == ["age"]
-    assert found["extra"] == ["years"]
+    assert found["others"] == 1
+    assert found["found"] == ["patient", "ward", "diagnosis"]
     assert found["fits"] is False
-    assert found["problems"]
+    assert "1 other column" in found["problems"][0]
+    assert "needs age" in found["problems"][0]
+    assert "years" not in json.dumps(found)
     assert not values_in(json.dumps(found))
+
+
+def test_the_first_cells_of_a_file_without_a_header_are_never_shown(client: TestClient) -> None:
+    rows = csv(1).split(b"\n", 1)[1]
+    for data in (rows, b"age," + rows.split(b",", 1)[1]):  # also where one cell reads like a column
+        found = upload(client, data)
+        answer = client.post("/api/series/visits/check", json={"upload": found})
+        assert answer.status_code == 200
+        assert answer.json()["fits"] is False
+        assert not values_in(answer.text)
+        done = ended(client, client.post("/api/series/visits/dry-run", json={"upload": found}).json())
+        assert done["state"] == "failed"
+        assert not values_in(json.dumps(done))
+        assert not values_in(client.get(f"/s/visits/publish/{found}").text)
+    answer = client.post("/api/series/visits/check", json={"upload": upload(client, rows)})
+    (words,) = answer.json()["problems"]
+    assert "none of the expected columns is there; does the file have a header line?" in words
+    assert (answer.json()["others"], answer.json()["found"]) == (4, [])
+
+
+def test_a_trial_run_binds_what_is_confirmed(tmp_path: Path) -> None:
+    root = make_series(tmp_path / "visits", 1)
+    with desk(tmp_path) as client:
+        found = upload(client, csv(2))
+        body = {"upload": found}
+        tried = ended(client, client.post("/api/series/visits/dry-run", json=body).json())["result"]
+        assert tried["head"] == Series.open(root).ledger.head.digest
+        assert tried["upload_digest"] == hashlib.sha256(csv(2)).hexdigest()
+        assert tried["committed"] is False
+        Series.open(root).publish(view(2))
+        answer = client.post("/api/series/visits/publish", json=body | {"expected_head": tried["head"]})
+        assert answer.status_code == 409
+        assert answer.json()["error"]["message"] == "the series has changed since the trial run; run it again"
+        assert client.post("/api/series/visits/publish", json=body | {"expected_head": ""}).status_code == 409
+        again = ended(client, client.post("/api/series/visits/dry-run", json=body).json())["result"]
+        answer = client.post("/api/series/visits/publish", json=body | {"expected_head": again["head"]})
+        done = ended(client, answer.json())
+        assert done["result"]["release"] == 3
+        assert done["result"]["committed"] is True
+
+
+def test_a_change_after_the_confirmation_is_seen_under_the_lock(tmp_path: Path) -> None:
+    root = make_series(tmp_path / "visits", 1)
+    head = Series.open(root).ledger.head.digest
+    Series.open(root).publish(view(2))
+    file = tmp_path / "week.csv"
+    file.write_bytes(csv(3))
+    task = {"kind": "publish", "root": str(root), "view": str(file), "as_of": None, "expected_head": head}
+    found = outcome_of(task, lambda _: None)
+    assert found["kind"] == "Changed"
+    assert "run it again" in found["failed"]
+    assert len(Series.open(root).records) == 2
+
+
+def test_a_publish_that_fails_after_its_commit_is_told_as_done(tmp_path: Path) -> None:
+    make_series(tmp_path / "visits", 1)
+    with desk(tmp_path) as client:
+        desk_itself = client.app.state.desk  # type: ignore[attr-defined]
+        ended_job = Job(
+            "publish", "visits", state="failed", step="committing", message="the disk is full", before=0
+        )
+        desk_itself._published(ended_job, 0)
+        assert ended_job.state == "done"
+        assert ended_job.message == "release 1 was committed; afterwards: the disk is full"
+        assert ended_job.result == {"committed": True, "release": 1, "number": 1}
+        for step, before in (("grouping", 0), ("committing", 1)):  # another's release; none at all
+            other = Job("publish", "visits", state="failed", step=step, message="no", before=before)
+            desk_itself._published(other, 0)
+            assert (other.state, other.result) == ("failed", {"committed": False})
+
+
+@pytest.mark.parametrize("path", ["/s/visits/r/", "/api/series/visits/releases/"])
+def test_a_number_of_5000_digits_is_no_release(client: TestClient, path: str) -> None:
+    assert client.get(path + "1" * 5000).status_code in (404, 422)
+    assert client.get(path + "1" * 1000).status_code in (404, 422)
+
+
+def test_text_that_cannot_be_written_is_answered_all_the_same(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    bodies = {
+        "/api/series/visits/attack": b'{"adversary": {"\\ud800": 1}}',
+        "/api/series/visits/publish": b'{"upload": "\\ud800", "\\udfff": 1}',
+        "/api/series": b'{"name": "\\ud800", "upload": "", "roles": [], "publisher": "\\ud800"}',
+    }
+    for path, body in bodies.items():
+        answer = client.post(path, content=body, headers=headers)
+        assert 400 <= answer.status_code < 500, path
+        assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**30])
+def test_a_seed_has_63_bits(client: TestClient, seed: int) -> None:
+    answer = client.post("/api/series/visits/attack", json={"adversary": {"seed": seed}})
+    assert answer.status_code == 422
+    assert "seed" in answer.json()["error"]["message"]
 
 
 def test_repeated_people_are_a_problem_in_words(client: TestClient) -> None:
@@ -244,9 +345,14 @@ def test_a_worker_that_is_killed_leaves_words_and_a_whole_series(
     with desk(tmp_path) as client:
         monkeypatch.setenv(faults.VARIABLE, point)
         done = published(client, "visits", csv(2))
-        assert done["state"] == "failed"
         assert done["problem"] == "Stopped"
-        assert f"there are {releases}, 1 before" in done["message"]
+        if releases == 1:
+            assert done["state"] == "failed"
+            assert "there are 1, 1 before" in done["message"]
+        else:
+            assert done["state"] == "done"
+            assert done["result"]["committed"] is True
+            assert "release 2 was committed" in done["message"]
         monkeypatch.delenv(faults.VARIABLE)
         assert len(client.get("/api/series/visits").json()["releases"]) == releases
         assert published(client, "visits", csv(3))["result"]["release"] == releases + 1

@@ -213,6 +213,7 @@ def test_a_person_makes_a_series_publishes_twice_attacks_it_and_downloads(
     first = view(tmp_path / "first.csv", 0)
     new_series(page, "visits", first)
     assert page.get_by_label("Role of diagnosis").input_value() == "sensitive"
+    page.get_by_label("At most this share of people determined").fill("50")  # so few people hide little
     page.get_by_role("button", name="Make the series").click()
     page.get_by_text("every column that this series needs").wait_for()
     try_out(page)
@@ -253,6 +254,44 @@ def test_the_gate_refuses_and_says_why(page: Page, desk: Desk, tmp_path: Path) -
     page.get_by_text("too high").first.wait_for()
     assert page.get_by_role("button", name=re.compile("Publish release")).count() == 0
     assert releases(desk.folder / "guarded") == 0
+
+
+def test_the_fields_of_the_gate_rest_while_it_is_not_ticked(page: Page, tmp_path: Path) -> None:
+    new_series(page, "unguarded", view(tmp_path / "first.csv", 0))
+    share = page.get_by_label("At most this share of people determined")
+    assert share.is_enabled()
+    page.get_by_label("Set a gate").uncheck()
+    assert share.is_disabled()
+    page.get_by_label("Set a gate").check()
+    assert share.is_enabled()
+
+
+def test_a_series_that_changed_since_the_trial_run_needs_another(
+    page: Page, desk: Desk, name: str, tmp_path: Path
+) -> None:
+    series = made(desk.folder / name, releases=1)
+    upload(page, desk, name, view(tmp_path / "second.csv", 12))
+    try_out(page)
+    series.publish(view(tmp_path / "other.csv", 5))
+    series.ledger.close()
+    page.get_by_role("button", name="Publish release 2").click()
+    page.get_by_role("heading", name="Not now").wait_for()
+    assert releases(desk.folder / name) == 2
+    page.get_by_role("button", name="Make another trial run").click()
+    confirm(page, 3)
+    assert releases(desk.folder / name) == 3
+
+
+def test_figures_of_risk_are_seen_on_a_small_screen(page: Page, desk: Desk, name: str) -> None:
+    made(desk.folder / name, releases=2).ledger.close()
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"{desk.address}/s/{name}/attack")
+    page.get_by_role("button", name="Start the attack").click()
+    page.get_by_role("heading", name="The attack is finished").wait_for()
+    for label in ("Determined", "Surer than 90 %", "Mean confidence", "Gain"):
+        box = page.locator(f'td[data-label="{label}"]').first.bounding_box()
+        assert box is not None, label
+        assert box["x"] + box["width"] <= 390, label
 
 
 def test_without_the_token_nothing_is_shown(browser: object, desk: Desk, name: str) -> None:
@@ -366,10 +405,23 @@ def test_a_desk_killed_while_it_publishes_leaves_the_series_whole(
         again.stop()
 
 
+def keep_search(series: Path) -> None:
+    """What `tune` would have kept."""
+    points = [
+        {"publisher": "tau-safety", "parameters": {"m": 3}, "penalty": 0.2, "risk": 0.4, "feasible": True},
+        {"publisher": "cohorts", "parameters": {"m": 6}, "penalty": 0.6, "risk": 0.0, "feasible": True},
+    ]
+    kept = series / "private" / "tune"
+    kept.mkdir()
+    search = {"made_at": "2026-01-02", "limits": {"max_determined": 0.01}, "points": points, "chosen": 1}
+    (kept / "1.json").write_text(json.dumps(search), encoding="utf-8")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(page: Page, desk: Desk, name: str, width: int, scheme: str) -> None:
     made(desk.folder / name, releases=2).ledger.close()
+    keep_search(desk.folder / name)
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
     for path in (
@@ -389,14 +441,7 @@ def test_no_page_is_wider_than_the_screen(page: Page, desk: Desk, name: str, wid
 
 def test_a_point_of_the_map_shows_its_settings(page: Page, desk: Desk, name: str) -> None:
     made(desk.folder / name).ledger.close()
-    points = [
-        {"publisher": "tau-safety", "parameters": {"m": 3}, "penalty": 0.2, "risk": 0.4, "feasible": True},
-        {"publisher": "cohorts", "parameters": {"m": 6}, "penalty": 0.6, "risk": 0.0, "feasible": True},
-    ]
-    kept = desk.folder / name / "private" / "tune"
-    kept.mkdir()
-    search = {"made_at": "2026-01-02", "limits": {"max_determined": 0.01}, "points": points, "chosen": 1}
-    (kept / "1.json").write_text(json.dumps(search), encoding="utf-8")
+    keep_search(desk.folder / name)
     page.goto(f"{desk.address}/s/{name}/tune")
     chosen = page.get_by_role("heading", name="cohorts chosen")
     assert chosen.is_visible()

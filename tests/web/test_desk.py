@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from desk_client import SCHEMA, csv, make_series, view
-from republish import Mondrian, PolicyError, SchemaError, Series
+from republish import Mondrian, PolicyError, RepublishError, SchemaError, Series
 from republish.cli.serve import size_of
 from republish.web import Busy, DeskError, NotFound
 from republish.web.desk import Desk
@@ -64,6 +64,97 @@ def test_a_series_that_cannot_be_opened_hides_no_other(desk: Desk, tmp_path: Pat
     assert [one.name for one in desk.series()] == ["visits"]
     assert list(desk.broken()) == ["broken"]
     assert "not valid TOML" in desk.broken()["broken"]
+
+
+def test_one_damaged_series_stops_neither_the_desk_nor_its_notices(tmp_path: Path) -> None:
+    from republish.web import audit
+
+    make_series(tmp_path / "fine", 1)
+    root = make_series(tmp_path / "torn", 1)
+    audit.note(root, "publish", "started", job="1", releases=1, pid=2**22 + 1, host="elsewhere")
+    (root / "series.toml").write_text("not toml at all")
+    desk = Desk([tmp_path], uploads_in=tmp_path)
+    try:
+        assert desk.notices("torn") == []
+        assert [one.name for one in desk.series()] == ["fine"]
+        assert list(desk.broken()) == ["torn"]
+    finally:
+        desk.close()
+
+
+def test_a_series_whose_facts_cannot_be_read_is_broken(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise KeyError("secret-person-1")
+
+    monkeypatch.setattr(desk, "one", fail)
+    assert desk.series() == []
+    assert "KeyError" in desk.broken()["visits"]
+    assert "secret-person" not in desk.broken()["visits"]
+
+
+def test_a_folder_whose_name_is_no_text_is_broken(desk: Desk, tmp_path: Path) -> None:
+    import os
+
+    folder = tmp_path / "desk" / os.fsdecode(b"week\xff")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system has only names in UTF-8")
+    (folder / "series.toml").write_text("")
+    assert list(desk.paths()) == ["visits"]
+    assert "not UTF-8" in desk.broken()["week\ufffd"]
+
+
+def test_a_name_keeps_its_folder_while_the_desk_lives(tmp_path: Path) -> None:
+    import shutil
+
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    make_series(second / "visits", 0)
+    desk = Desk([first, second], uploads_in=tmp_path)
+    try:
+        assert desk.path("visits") == second / "visits"
+        make_series(first / "visits", 0)  # would come first in the order of the folders
+        assert desk.paths() == {"visits": second / "visits", "visits-2": first / "visits"}
+        shutil.rmtree(second / "visits")
+        assert desk.paths() == {"visits-2": first / "visits"}
+        shutil.rmtree(first / "visits")
+        with pytest.raises(Busy):  # the name is that of another folder
+            desk.create("visits", take(desk, csv()), ROLES, "tau-safety")
+    finally:
+        desk.close()
+
+
+def test_a_damaged_parquet_file_is_a_problem_in_words(desk: Desk) -> None:
+    import io
+
+    data = io.BytesIO()
+    view().write_parquet(data)
+    whole = data.getvalue()
+    upload = take(desk, whole)
+    path = desk.uploads.get(upload).path
+    for damaged in (
+        whole[:-40] + b"\xff" * 32 + whole[-8:],
+        b"PAR1" + b"\xff" * 200 + whole[204:],
+        whole[:-100],
+    ):
+        path.write_bytes(damaged)
+        found = desk.check("visits", upload)
+        assert found["fits"] is False
+        assert "cannot be read" in found["problems"][0]
+        with pytest.raises(RepublishError):
+            desk.propose(upload)
+
+
+def test_a_library_that_gives_up_is_words_and_an_interrupt_is_not() -> None:
+    from republish.web.columns import legible
+
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(RepublishError, match="cannot be read") as found, legible():
+        raise panic("secret-person-1")
+    assert "secret-person" not in str(found.value)
+    with pytest.raises(KeyboardInterrupt), legible():
+        raise KeyboardInterrupt
 
 
 def test_facts_are_fresh(desk: Desk, tmp_path: Path) -> None:

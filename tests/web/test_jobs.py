@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,40 @@ def test_a_worker_ends_with_its_desk() -> None:
         worker.end()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
+def test_a_worker_that_cannot_listen_ends_with_its_desk_too() -> None:
+    code = (
+        "from republish.web.jobs import Worker; import time; w = Worker(); "
+        "w.run({'kind': 'none'}, print); print(w._process.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    os.kill(worker, signal.SIGSTOP)
+    until = time.monotonic() + 10
+    while _state(worker) != "T" and time.monotonic() < until:
+        time.sleep(0.02)
+    parent.kill()
+    parent.communicate()
+    until = time.monotonic() + 10
+    while _runs(worker) and time.monotonic() < until:
+        time.sleep(0.02)
+    if _runs(worker):
+        os.kill(worker, signal.SIGKILL)
+        raise AssertionError("the worker outlived its desk")
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
+def _runs(process: int) -> bool:
+    return _state(process) not in "ZX"
+
+
 def test_another_process_that_writes_is_named_with_409(tmp_path: Path) -> None:
     root = make_series(tmp_path / "visits", 1)
     with desk(tmp_path) as client:
@@ -243,7 +278,8 @@ def test_a_desk_killed_while_it_publishes_leaves_the_series_whole_and_says_so(
     worker = int(json.loads(lock.read_text())["pid"])
     os.kill(worker, signal.SIGSTOP)  # so that it cannot end before the desk is killed
     first.kill()
-    os.kill(worker, signal.SIGCONT)
+    with suppress(ProcessLookupError):  # on Linux it is gone already
+        os.kill(worker, signal.SIGCONT)
     until = time.monotonic() + 30
     while lock.read_text() and time.monotonic() < until and _alive(lock):  # its worker ends with it
         time.sleep(0.05)

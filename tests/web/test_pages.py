@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import re
+import shlex
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import republish as rp
+import republish.errors
 from desk_client import TestClient
 from republish.assessments import assess, keep
 from republish.attacks import Adversary
+from republish.cli import app as cli
+from republish.tune import chosen_policy, write_policy
+from republish.tune.frontier import Point
 from republish.web import shown
 from republish.web.app import create_app
+from republish.web.desk import _NAME as NAME
+from republish.web.desk import Desk
+from republish.web.jobs import Job
+from republish.web.page import said
 
 STATIC = Path(rp.__file__).parent / "web" / "static"
 TEMPLATES = STATIC.parent / "templates"
@@ -33,6 +45,8 @@ SEARCH = {
     ],
     "chosen": 1,
 }
+
+COMMITTED = {"committed": True, "release": 2}
 
 
 def view(first: int, rows: int = 60) -> pl.DataFrame:
@@ -296,3 +310,251 @@ def test_a_method_for_each_release_alone_must_be_accepted_for_several(
         series = rp.Series.open(folder / name)
         assert series.policy.one_table == bool(accepted)
         series.ledger.close()
+
+
+# What is confirmed, and when --------------------------------------------------------------------------
+
+
+def desk_of(client: TestClient) -> Desk:
+    return client.app.state.desk  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture
+def fresh(folder: Path, request: pytest.FixtureRequest) -> str:
+    """The name of a series with one release as of the beginning of 2026 that no other test has."""
+    name = "f-" + re.sub(r"\W+", "-", request.node.name)[-40:].strip("-")
+    with_schema = rp.Series.open(folder / "visits")
+    series = rp.Series.create(folder / name, with_schema.schema, rp.TauSafety(m=3))
+    series.publish(view(0), as_of="2026-01-01")
+    series.ledger.close()
+    with_schema.ledger.close()
+    return name
+
+
+def uploaded(client: TestClient, name: str) -> str:
+    """The address of an upload that waits for a trial run."""
+    return str(post(client, f"/s/{name}/publish", view(9).write_csv()).url.path)  # type: ignore[attr-defined]
+
+
+def ended(client: TestClient, address: str) -> str:
+    """The page of a job when it has ended."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        page = client.get(address).text
+        if "<progress" not in page:
+            return page
+        time.sleep(0.05)
+    raise AssertionError("the job does not end")
+
+
+def hidden(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="hidden" name="(head|trial)" value="([^"]*)">', page))
+
+
+def tried(client: TestClient, address: str, **fields: str) -> dict[str, str]:
+    """What the form holds that confirms a trial run."""
+    started = post(client, f"{address}/dry-run", **fields)
+    return hidden(ended(client, started.url.path))  # type: ignore[attr-defined]
+
+
+def test_a_confirmed_release_is_the_one_of_the_trial_run(client: TestClient, fresh: str) -> None:
+    address = uploaded(client, fresh)
+    form = tried(client, address, as_of="2026-01-08")
+    assert form["head"] == desk_of(client).one(fresh).head
+    done = post(client, f"{address}/confirm", **form)
+    assert "is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+    assert [one.as_of for one in desk_of(client).one(fresh).releases] == ["2026-01-01", "2026-01-08"]
+
+
+def test_without_a_trial_run_nothing_is_published(client: TestClient, fresh: str) -> None:
+    address, other = uploaded(client, fresh), uploaded(client, fresh)
+    form = tried(client, other)
+    for wrong in ({}, {"head": "x" * 64, "trial": "none"}, form, {**form, "head": ""}):
+        answer = post(client, f"{address}/confirm", **wrong)
+        assert answer.status_code == 409  # type: ignore[attr-defined]
+        assert "Make a trial run first" in answer.text  # type: ignore[attr-defined]
+        assert "Start the trial run" in answer.text  # type: ignore[attr-defined]
+    assert len(desk_of(client).one(fresh).releases) == 1
+
+
+def test_a_trial_run_of_an_older_state_must_be_made_again(
+    client: TestClient, folder: Path, fresh: str
+) -> None:
+    address = uploaded(client, fresh)
+    form = tried(client, address)
+    series = rp.Series.open(folder / fresh)
+    series.publish(view(3), as_of="2026-01-05")
+    series.ledger.close()
+    answer = post(client, f"{address}/confirm", **form)
+    assert answer.status_code == 409  # type: ignore[attr-defined]
+    assert "Make another trial run" in answer.text  # type: ignore[attr-defined]
+    assert len(desk_of(client).one(fresh).releases) == 2
+    done = post(client, f"{address}/confirm", **tried(client, address))
+    assert "Release 3 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "as_of, words",
+    [
+        ("2026-01-01", "later than that of the last release, which is as of 1 Jan 2026"),
+        ("2999-01-01", "lies in the future"),
+        ("soon", "The date must be a date"),
+    ],
+)
+def test_a_wrong_date_is_explained_before_the_trial_run_and_the_file_is_kept(
+    client: TestClient, fresh: str, as_of: str, words: str
+) -> None:
+    address = uploaded(client, fresh)
+    answer = post(client, f"{address}/dry-run", as_of=as_of)
+    assert answer.status_code == 400  # type: ignore[attr-defined]
+    assert words in answer.text  # type: ignore[attr-defined]
+    assert "--as-of" not in answer.text  # type: ignore[attr-defined]
+    assert f'value="{as_of}"' in answer.text  # type: ignore[attr-defined]
+    assert client.get(address).status_code == 200
+
+
+def test_the_day_of_the_last_release_is_said_to_be_too_early(client: TestClient) -> None:
+    page = client.get(uploaded(client, "visits")).text  # its last release is as of just now
+    assert "no day that has begun is, today included, so leave it empty" in page
+
+
+def test_a_file_in_another_encoding_is_told_without_words_of_the_command_line(client: TestClient) -> None:
+    text = view(9).write_csv().replace("flu", "grippe-é").encode("latin-1")
+    files = {"file": ("view.csv", text, "text/csv")}
+    answer = client.post("/s/visits/publish", files=files, headers={"X-CSRF-Token": csrf(client)})
+    assert "CSV UTF-8" in answer.text
+    assert "iconv" not in answer.text
+
+
+def test_what_is_wrong_with_a_gate_is_said_as_the_form_asks_it() -> None:
+    with pytest.raises(rp.errors.RepublishError) as found:
+        rp.Gate(max_determined=0.01, compromised=1.0)
+    assert said(found.value)["message"] == (
+        "What the attacker knows already must be from 0 to below 100 percent; correct it under Gate."
+    )
+
+
+@pytest.mark.parametrize(
+    "job, heading",
+    [
+        (
+            Job(
+                "publish",
+                "visits",
+                state="failed",
+                message="disk full",
+                result=COMMITTED,
+            ),
+            "Release 2 was committed",
+        ),
+        (
+            Job("publish", "visits", state="refused", message="late", result=COMMITTED),
+            "Release 2 was committed",
+        ),
+        (
+            Job("publish", "visits", state="done", problem="Stopped", message="late", result=COMMITTED),
+            "Release 2 was committed",
+        ),
+        (
+            Job("publish", "visits", state="done", message="fine (afterwards: no log)", result=COMMITTED),
+            "Release 2 was committed",
+        ),
+        (Job("publish", "visits", state="done", message="fine", result=COMMITTED), "Release 2 is published"),
+        (Job("publish", "visits", state="failed", problem="Stopped", message="gone"), "look whether"),
+        (
+            Job("publish", "visits", state="failed", problem="ViewError", message="no"),
+            "nothing was published",
+        ),
+        (Job("dry-run", "visits", state="failed", problem="Stopped", message="no"), "nothing was published"),
+        (
+            Job("publish", "visits", state="refused", problem="LimitBroken", message="no"),
+            "nothing was published",
+        ),
+    ],
+)
+def test_a_job_that_did_not_end_well_says_whether_a_release_is_there(
+    client: TestClient, job: Job, heading: str
+) -> None:
+    desk_of(client).jobs._jobs[job.id] = job
+    page = client.get(f"/s/visits/jobs/{job.id}").text
+    assert heading in page
+    assert ("nothing was published" in page) == (heading == "nothing was published")
+    assert job.message in page.lower() or job.message == "fine"
+
+
+# What the pages ask for and offer ---------------------------------------------------------------------
+
+
+def test_the_report_is_not_among_the_files_for_recipients(client: TestClient) -> None:
+    page = client.get("/s/visits/r/1").text
+    start = page.index("Exactly these files may leave the house")
+    table = page[start : page.index("</table>", start)]
+    assert "table.csv" in table
+    assert "report" not in table
+    assert page.index("For whoever signs; not for recipients") < page.index(">report.html<")
+
+
+def test_a_gate_is_set_unless_it_is_unticked_and_then_its_fields_rest(client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    ticked = re.search(r'<input type="checkbox" id="gate"[^>]*>', page.text)  # type: ignore[attr-defined]
+    assert ticked is not None
+    assert "checked" in ticked[0]
+    again = post(client, page.url.path, name="visits", publisher="tau-safety")  # type: ignore[attr-defined]
+    for field in ("max_determined", "gate_compromised"):
+        found = re.search(rf'<input type="number" id="{field}"[^>]*>', again.text)  # type: ignore[attr-defined]
+        assert found is not None
+        assert "disabled" in found[0]
+        assert re.search(r'value="[14]"', found[0])
+
+
+def test_the_form_takes_the_names_that_the_desk_takes(client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    pattern = re.search(r'id="name"[^>]* pattern="([^"]+)"', page.text)  # type: ignore[attr-defined]
+    assert pattern is not None
+    for name in ("a", "Visits 2026", "a.b-c_d", "x" * 64, "x" * 65, "-a", "a ", ".", "é", "a/b"):
+        assert bool(re.fullmatch(pattern[1], name)) == bool(NAME.fullmatch(name)), name
+
+
+def test_a_point_of_the_map_has_the_whole_command(client: TestClient, folder: Path, tmp_path: Path) -> None:
+    """What is printed makes the series of that point, with the gate and the schema of this one."""
+    page = html.unescape(client.get("/s/visits/tune").text)
+    assert (
+        f"republish tune {folder / 'visits'} VIEW.csv ... --max-determined 0.2 --write policy/series.toml"
+        in page
+    )
+    (command,) = re.findall(r"republish init NEW .*--publisher tau-safety[^<]*", page)
+    with_schema = rp.Series.open(folder / "visits")
+    point = Point.from_dict(SEARCH["points"][0])  # type: ignore[index]
+    (tmp_path / "policy").mkdir()
+    write_policy(chosen_policy(with_schema, point), tmp_path / "policy" / "series.toml")
+    words = shlex.split(
+        command.replace("NEW", str(tmp_path / "made"), 1).replace(" policy/", f" {tmp_path}/policy/")
+    )
+    done = CliRunner().invoke(cli, words[1:])
+    assert done.exit_code == 0, done.output
+    made = rp.Series.open(tmp_path / "made")
+    assert made.policy.gate == with_schema.policy.gate
+    assert made.schema.columns == with_schema.schema.columns
+    made.ledger.close()
+    with_schema.ledger.close()
+
+
+def test_a_point_that_promises_nothing_over_the_series_says_so(client: TestClient, folder: Path) -> None:
+    alone = {"publisher": "mondrian", "parameters": {"k": 5}, "require": "t=0.4"}
+    beaten = {"publisher": "cohorts", "parameters": {"m": 3}, "penalty": 0.4, "risk": 0.2, "feasible": True}
+    points = [alone | {"penalty": 0.2, "risk": 0.1, "feasible": True, "protects_series": False}, beaten]
+    kept = folder / "new-one" / "private" / "tune"
+    kept.mkdir(exist_ok=True)
+    (kept / "1.json").write_text(json.dumps(SEARCH | {"points": points, "chosen": None}), encoding="utf-8")
+    page = client.get("/s/new-one/tune").text
+    assert "mondrian promises nothing over the series; this was measured on these views alone" in page
+    (command,) = re.findall(r"republish init NEW .*", html.unescape(page))
+    assert re.search(r"--require \S*t=0.4", command)
+    assert "--one-table" in command
+    assert "at least as good in both risk and blur" in page
+
+
+def test_no_figure_is_hidden_on_a_small_screen() -> None:
+    small = (STATIC / "desk.css").read_text().partition("@media (max-width: 640px)")[2].partition("@media")[0]
+    gone = re.findall(r"([^{}]+)\{[^{}]*display: none", small)
+    assert [one.strip() for one in gone if "thead" not in one] == []

@@ -110,6 +110,25 @@ def test_a_form_logs_in_and_out(stranger: TestClient) -> None:
     assert stranger.get("/api/series", headers={"Cookie": kept}).status_code == 401
 
 
+@pytest.mark.parametrize(
+    "content, body, status",
+    [
+        ("multipart/form-data; boundary=x", b"--x--", 415),
+        ("application/json", b"{}", 415),
+        ("application/x-www-form-urlencoded", b"token=" + b"x" * 5000, 413),
+        ("multipart/form-data; boundary=x", b"x" * 2**20, 413),
+    ],
+)
+def test_a_login_is_a_short_form(stranger: TestClient, content: str, body: bytes, status: int) -> None:
+    answer = stranger.post("/login", content=body, headers={"Content-Type": content})
+    assert answer.status_code == status
+    pieces = (body[i : i + 1000] for i in range(0, len(body), 1000))  # without a length
+    assert stranger.post("/login", content=pieces, headers={"Content-Type": content}).status_code in (
+        413,
+        415,
+    )
+
+
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], TOKEN + "x", "é"])
 def test_a_wrong_token_opens_nothing(stranger: TestClient, token: str) -> None:
     assert stranger.get("/", params={"token": token}).status_code in (303, 401)
@@ -285,6 +304,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         assert [one["name"] for one in client.get("/api/series").json()["series"]] == ["visits"]
         assert client.get("/api/series/linked").status_code == 404
         assert client.get("/api/series/visits/releases/1/about.json").status_code == 404
+
+
+def test_a_linked_folder_of_releases_is_not_handed_out(tmp_path: Path) -> None:
+    root = make_series(tmp_path / "shown" / "visits", 1)
+    (root / "releases").rename(tmp_path / "elsewhere")
+    (root / "releases").symlink_to(tmp_path / "elsewhere")
+    with desk(tmp_path / "shown") as client:
+        assert client.get("/api/series/visits/releases/1/table.csv").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["../out", "a/b", "..", "", ".hidden", "x" * 70, "visits", "a\n", "/tmp/x"])

@@ -4,12 +4,18 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from desk_client import TestClient, csv, desk, ended, make_series, upload, view
 from republish.web import Busy, DeskError, NotFound, TooLarge, WrongType, uploads
+from republish.web.footer import contents
 from republish.web.uploads import Uploads, size_text
 
 LIMIT = 20_000
@@ -55,6 +61,52 @@ def test_parquet_is_known_by_what_it_holds(kept: Uploads) -> None:
         kept.take(io.BytesIO(data.getvalue()[:-10]))
     with pytest.raises(WrongType):
         kept.take(io.BytesIO(b"PAR1"))
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    data = io.BytesIO()
+    table.write_parquet(data)
+    return data.getvalue()
+
+
+def test_a_small_parquet_file_with_a_huge_table_is_refused(kept: Uploads) -> None:
+    bombs = {
+        "cells": pl.DataFrame({"a": pl.repeat(1, 100_000, eager=True)}),
+        "unpacked": pl.DataFrame({"a": [f"{'x' * 50_000}{n}" for n in range(20)]}),
+    }
+    for words, table in bombs.items():
+        data = parquet(table)
+        assert len(data) < LIMIT
+        with pytest.raises(TooLarge, match=words):
+            kept.take(io.BytesIO(data))
+    assert [path.name for path in kept.folder.iterdir()] == [".held"]
+
+
+@pytest.mark.parametrize("groups", [None, 7])
+def test_the_footer_tells_cells_and_bytes(tmp_path: Path, groups: int | None) -> None:
+    table = view().with_columns(pl.lit(None).alias("none"), pl.lit(1.5).alias("x"), pl.lit(True).alias("y"))
+    table.write_parquet(tmp_path / "t", row_group_size=groups)
+    cells, unpacked = contents(tmp_path / "t")
+    assert cells == 90 * 7
+    assert 500 < unpacked < 50_000
+    lists = pl.DataFrame({"a": [[1] * 1000] * 3})
+    lists.write_parquet(tmp_path / "l")
+    assert contents(tmp_path / "l")[0] == 3000
+
+
+@given(st.data())
+def test_a_footer_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
+    whole = bytearray(parquet(view(rows=5)))
+    length = int.from_bytes(whole[-8:-4], "little")
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(len(whole) - 8 - length, len(whole) - 5))] = data.draw(
+            st.integers(0, 255)
+        )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t"
+        path.write_bytes(whole)
+        with suppress(ValueError):
+            assert min(contents(path)) >= 0
 
 
 @pytest.mark.parametrize(

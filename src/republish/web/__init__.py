@@ -27,6 +27,16 @@ class Busy(DeskError):  # noqa: N818
     status = 409
 
 
+class Changed(Busy):
+    """The series is not as it was when someone looked at it."""
+
+
+class Invalid(DeskError):  # noqa: N818
+    """A request has a value that it may not have."""
+
+    status = 422
+
+
 class TooLarge(DeskError):  # noqa: N818
     """An upload is larger than allowed."""
 

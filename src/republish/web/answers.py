@@ -51,8 +51,13 @@ def status_of(problem: RepublishError) -> int:
 
 def document(kind: str, message: str, remedy: str | None = None) -> dict[str, Any]:
     """The one shape of errors."""
-    said = {"kind": kind, "message": message}
+    said = {"kind": kind, "message": writable(message)}
     return {"error": said if remedy is None else said | {"remedy": remedy}}
+
+
+def writable(text: str) -> str:
+    """The text with a question mark for whatever no encoding has, such as halves of a pair of surrogates."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def answer(
@@ -93,7 +98,7 @@ def render(
     from republish.web.pages import environment
 
     text = environment().get_template(template).render(**{"csrf": "", **given})
-    return HTMLResponse(text, status_code=status, headers=headers)
+    return HTMLResponse(writable(text), status_code=status, headers=headers)
 
 
 def sentence(message: str) -> str:

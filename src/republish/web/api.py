@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from republish.web import DeskError, WrongType
+from republish.web.answers import writable
 from republish.web.desk import FILES, Desk
 from republish.web.jobs import Job
 from republish.web.security import REPORT_POLICY
@@ -75,6 +76,7 @@ class UploadModel(BaseModel):
     id: str
     bytes: int
     format: Literal["csv", "parquet"]
+    digest: str
 
 
 class ViewBody(Strict):
@@ -87,6 +89,16 @@ class PublishBody(ViewBody):
     """Which upload, and the date that its release speaks of."""
 
     as_of: str | None = Field(None, max_length=40, description="A date, later than that of the last release.")
+
+
+class ConfirmBody(PublishBody):
+    """The same, for a series that is still as the trial run found it."""
+
+    expected_head: str | None = Field(
+        None,
+        max_length=128,
+        description="`head` of the result of the trial run; 409 where the series changed since.",
+    )
 
 
 class AttackBody(Strict):
@@ -300,8 +312,8 @@ def _work(api: APIRouter, desk: Desk) -> None:
         return JobModel(**shown(desk.start_dry_run(name, body.upload, body.as_of)))
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
-    def publish(name: Name, body: PublishBody) -> JobModel:
-        return JobModel(**shown(desk.start_publish(name, body.upload, body.as_of)))
+    def publish(name: Name, body: ConfirmBody) -> JobModel:
+        return JobModel(**shown(desk.start_publish(name, body.upload, body.as_of, body.expected_head)))
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)
     def attack(name: Name, body: Annotated[AttackBody, Body()]) -> JobModel:
@@ -340,9 +352,9 @@ def plain(value: T) -> T:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {writable(str(key)): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return writable(value) if isinstance(value, str) else value

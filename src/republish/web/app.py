@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
@@ -80,13 +81,17 @@ def create_app(
         lifespan=life,
     )
     app.state.desk, app.state.access = desk, access
-    _log_in(app, access)
+    _log_in(app, access, desk)
     app.include_router(api.router(desk))
     _pages(app, desk)
     _errors(app)
     app.add_middleware(GZipMiddleware, minimum_size=500, compresslevel=6)
     app.add_middleware(
-        Guard, access=access, upload_limit=upload_limit, hosts=None if hosts is None else tuple(hosts)
+        Guard,
+        access=access,
+        upload_limit=upload_limit,
+        hosts=None if hosts is None else tuple(hosts),
+        entered=desk.note_login,
     )
     return app
 
@@ -97,10 +102,10 @@ def _pages(app: FastAPI, desk: Desk) -> None:
     app.mount("/static", Static(directory=_STATIC), name="static")
 
 
-def _log_in(app: FastAPI, access: Access) -> None:
+def _log_in(app: FastAPI, access: Access, desk: Desk) -> None:
     @app.post("/login", include_in_schema=False)
     async def log_in(request: Request) -> Response:
-        given = (await request.form()).get("token")
+        given = (await request.form(max_files=0, max_fields=10)).get("token")
         if not isinstance(given, str) or not access.fits(given.strip()):
             wrong = {
                 "message": "That is not the token of this desk. Open the address that was printed at its start."
@@ -108,6 +113,7 @@ def _log_in(app: FastAPI, access: Access) -> None:
             return render("login.html", 401, bare=True, error=wrong)
         response = RedirectResponse("/", status_code=303)
         access.log_in(response)
+        await run_in_threadpool(desk.note_login, "form")
         return response
 
     @app.post("/logout", include_in_schema=False)

@@ -29,7 +29,7 @@ def note(root: Path, action: str, outcome: str, **facts: Any) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(root / "private" / FILE, flags, 0o600)
         try:
-            os.write(descriptor, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            os.write(descriptor, (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -6,17 +6,20 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from republish.errors import PolicyError, RepublishError
-from republish.web import Busy, DeskError, NotFound, audit, look
+from republish.errors import RepublishError
+from republish.web import Busy, Changed, DeskError, NotFound, audit, look
+from republish.web.columns import compare, legible
 from republish.web.cut_off import is_going_on, require_unlocked, words
-from republish.web.jobs import DONE, FAILED, Job, Jobs
+from republish.web.jobs import DONE, FAILED, REFUSED, Job, Jobs
+from republish.web.shelf import Shelf
 from republish.web.uploads import LIMIT, Upload, Uploads
+from republish.web.worker import CHANGED
 
 if TYPE_CHECKING:
     from republish.report.facts import ReleaseFacts, SeriesFacts
@@ -39,16 +42,12 @@ class Desk:
         uploads_in: Path | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        self.roots = [Path(root).resolve() for root in roots]
-        for root, given in zip(self.roots, roots, strict=True):
-            if not root.is_dir():
-                raise PolicyError(
-                    f"there is no folder {given}; give the folder of a series, or one that holds several"
-                )
+        self.shelf = Shelf(roots)
         self.uploads = Uploads(upload_limit, uploads_in)
         self.jobs = jobs or Jobs()
         self._interrupted: dict[str, dict[str, Any]] = {}
         self._notices: dict[str, list[str]] = {}
+        self._noted: set[tuple[str, str]] = set()
         for name, path in self.paths().items():
             begun = audit.unfinished(path)
             if begun is not None:
@@ -59,22 +58,11 @@ class Desk:
     @property
     def home(self) -> Path | None:
         """Where new series are made, `None` where only single series were given."""
-        return next((root for root in self.roots if not _is_series(root)), None)
+        return self.shelf.home
 
     def paths(self) -> dict[str, Path]:
-        """The folder of every series by its name; links inside a folder are not followed."""
-        found: dict[str, Path] = {}
-        for root in self.roots:
-            inside = [root] if _is_series(root) else sorted(p for p in root.iterdir() if not p.is_symlink())
-            for path in inside:
-                if not _is_series(path) or path in found.values():
-                    continue
-                name, again = path.name, 1
-                while name in found:
-                    again += 1
-                    name = f"{path.name}-{again}"
-                found[name] = path
-        return found
+        """The folder of every series by its name, which keeps it for as long as the desk lives."""
+        return self.shelf.paths()
 
     def path(self, name: str) -> Path:
         """The folder of a series; only names of series that are there lead anywhere."""
@@ -96,24 +84,23 @@ class Desk:
 
     def series(self) -> list[SeriesFacts]:
         """The facts of every series that can be opened; `broken` says why others cannot."""
-        found = []
-        for name in self.paths():
-            try:
-                found.append(self.one(name))
-            except RepublishError:
-                continue
-        return found
+        return [one for one in map(self._facts, self.paths()) if not isinstance(one, str)]
 
     def broken(self) -> dict[str, str]:
         """Why some series cannot be opened, by name."""
-        found = {}
-        for name in self.paths():
-            try:
-                with self.opened(name) as series:
-                    series.ledger.entries()
-            except RepublishError as problem:
-                found[name] = str(problem)
-        return found
+        found = {name: one for name in self.paths() if isinstance(one := self._facts(name), str)}
+        return found | dict.fromkeys(
+            self.shelf.unnamed(), "the name of its folder is not UTF-8; rename the folder"
+        )
+
+    def _facts(self, name: str) -> SeriesFacts | str:
+        """The facts of a series, or why there are none: one that is damaged must not hide the others."""
+        try:
+            return self.one(name)
+        except RepublishError as problem:
+            return str(problem)
+        except Exception as problem:  # whatever lies in its folder
+            return f"an unforeseen {type(problem).__name__} when it was opened; restore it from a backup"
 
     def one(self, name: str) -> SeriesFacts:
         """The facts of a series as they are now."""
@@ -126,11 +113,14 @@ class Desk:
         """What whoever opens the series should know: a publish that was cut off when a desk was stopped."""
         begun = self._interrupted.get(name)
         if begun is not None:
-            with self.opened(name) as series:
-                releases, goes_on = len(series.records), is_going_on(series, begun)
-            if not goes_on and self._interrupted.pop(name, None) is not None:
-                self._notices[name] = [words(begun, releases)]
-                self.note(name, "publish", "interrupted", job=begun.get("job"), releases=releases)
+            try:
+                with self.opened(name) as series:
+                    releases, goes_on = len(series.records), is_going_on(series, begun)
+                if not goes_on and self._interrupted.pop(name, None) is not None:
+                    self._notices[name] = [words(begun, releases)]
+                    self.note(name, "publish", "interrupted", job=begun.get("job"), releases=releases)
+            except RepublishError:  # `broken` says why
+                pass
         return list(self._notices.get(name, ()))
 
     # One release ----------------------------------------------------------------------------------
@@ -152,8 +142,8 @@ class Desk:
         """A file of a release that may leave the house."""
         with self.opened(name) as series:
             _require_release(series, number)
-            path = series.ledger.folder(number) / file
-        if file not in FILES or path.is_symlink() or not path.is_file():
+            path = series.root / series.ledger.folder(number) / file
+        if file not in FILES or not path.is_file() or path.resolve() != path:  # a link somewhere on the way
             raise NotFound(f"release {number} has no such file; a release has {', '.join(FILES)}")
         self.note(name, "download", DONE, release=number, file=file)
         return path
@@ -184,33 +174,16 @@ class Desk:
 
     def check(self, name: str, upload: str) -> dict[str, Any]:
         """How the columns of a view compare with the schema, how many rows it has, and what is wrong in words."""
-        from republish.microdata import read_view
-        from republish.tables import header, read_table
-
         view = self.uploads.get(upload)
         with self.opened(name) as series:
             schema = series.schema
             known = series.known_values() if series.records else None
-        problems: list[str] = []
-        rows, found = 0, []
-        try:
-            found = header(view.path)
-            rows = read_table(view.path, schema.missing).height
-            read_view(view.path, schema, known)
-        except RepublishError as problem:
-            problems.append(str(problem))
-        expected = list(schema.columns)
-        labelled = {*expected, *schema.dropped}
-        return {
-            "upload": upload,
-            "rows": rows,
-            "expected": expected,
-            "found": found,
-            "missing": [column for column in expected if column not in found],
-            "extra": [column for column in found if column not in labelled],
-            "problems": problems,
-            "fits": not problems,
-        }
+        self._note_upload(name, view)
+        found = compare(schema, view.path, known)
+        self.note(
+            name, "check", DONE if found["fits"] else REFUSED, rows=found["rows"], others=found["others"]
+        )
+        return {"upload": upload, **found}
 
     def propose(self, upload: str) -> dict[str, Any]:
         """A role and a kind for every column of a view, each with the reason."""
@@ -218,7 +191,8 @@ class Desk:
         from republish.tables import read_table
 
         view = self.uploads.get(upload)
-        found = propose(view.path)
+        with legible():
+            found = propose(view.path)
         columns = [{"name": p.name, "role": p.role, "kind": p.kind, "why": p.why} for p in found]
         return {"upload": upload, "rows": read_table(view.path).height, "columns": columns}
 
@@ -228,9 +202,15 @@ class Desk:
         """Everything of a publish but the commit."""
         return self._start_writing("dry-run", name, upload, as_of)
 
-    def start_publish(self, name: str, upload: str, as_of: str | None = None) -> Job:
-        """Publish a view; the upload is erased when it has ended."""
-        return self._start_writing("publish", name, upload, as_of)
+    def start_publish(
+        self, name: str, upload: str, as_of: str | None = None, expected_head: str | None = None
+    ) -> Job:
+        """Publish a view; the upload is erased when it has ended.
+
+        `expected_head` is `head` in the result of a trial run: with it, nothing is published to a series that has
+        changed since.
+        """
+        return self._start_writing("publish", name, upload, as_of, expected_head)
 
     def start_attack(
         self, name: str, adversary: Mapping[str, Any] | None = None, attacks: Sequence[str] | None = None
@@ -281,13 +261,15 @@ class Desk:
                 "ends with a letter or digit"
             )
         root = self.home / name
-        if root.exists() or root.is_symlink() or name in self.paths():
+        if root.exists() or root.is_symlink() or self.shelf.is_taken(name, root):
             raise Busy("a series or folder of that name is there already; choose another name")
-        schema = look.schema_of(self.uploads.get(upload), roles)
+        view = self.uploads.get(upload)
+        schema = look.schema_of(view, roles)
         made = make_publisher(publisher, dict(parameters or {}), parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
         series = Series.create(root, schema, made, one_table=one_table, gate=limits)
         series.ledger.close()
+        self._note_upload(name, view)
         self.note(name, "create", DONE, publisher=publisher, columns=len(schema.columns))
         return self.one(name)
 
@@ -299,22 +281,40 @@ class Desk:
         """Write a line into the audit log of a series."""
         audit.note(self.path(name), action, outcome, **facts)
 
+    def note_login(self, how: str) -> None:
+        """Write into every log that someone has come in; a log that cannot be written keeps nobody out."""
+        for name in self.paths():
+            with suppress(RepublishError):
+                self.note(name, "login", DONE, how=how)
+
+    def _note_upload(self, name: str, view: Upload) -> None:
+        """Write down an upload with the series that it is first used for; until then it concerns none."""
+        if (name, view.id) not in self._noted:
+            self.note(name, "upload", DONE, bytes=view.bytes, format=view.format, digest=view.digest)
+            self._noted.add((name, view.id))
+
     def close(self) -> None:
         """End all jobs and erase all uploads."""
         self.jobs.close()
         self.uploads.close()
 
-    def _start_writing(self, kind: str, name: str, upload: str, as_of: str | None) -> Job:
+    def _start_writing(
+        self, kind: str, name: str, upload: str, as_of: str | None, expected: str | None = None
+    ) -> Job:
         job = Job(kind, name)
         with self.opened(name) as series:
             root, head, releases = series.root, series.ledger.head.digest, len(series.records)
             look.require_moment(series, as_of)
             self.jobs.require_free(job)
             require_unlocked(series)
+        if expected not in (None, head):
+            raise Changed(CHANGED)
         view = self.uploads.use(upload)
         task = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
+        task |= {"digest": view.digest, "expected_head": expected}
 
         def begin() -> None:
+            self._note_upload(name, view)
             facts = {"job": job.id, "head": head, "releases": releases, "bytes": view.bytes}
             self.note(name, kind, "started", **facts, pid=os.getpid(), host=socket.gethostname())
 
@@ -334,17 +334,24 @@ class Desk:
 
     def _published(self, ended: Job, before: int) -> None:
         """The words for a publish that has ended; the ledger says whether the release exists."""
-        with self.opened(ended.series) as series:
-            releases = len(series.records)
+        from republish.series import STEPS
+
         if ended.state == DONE:
             self._notices.pop(ended.series, None)
-            ended.message = f"release {releases} is published"
-        elif ended.state == FAILED and ended.problem == "Stopped":
+            ended.message = f"release {(ended.result or {}).get('number')} is published"
+            return
+        with self.opened(ended.series) as series:
+            releases = len(series.records)
+        begun = before if ended.before is None else ended.before
+        if ended.state == FAILED and ended.step == STEPS[-1] and releases > begun:
+            self._notices.pop(ended.series, None)
+            ended.message = f"release {begun + 1} was committed; afterwards: {ended.message}"
+            ended.result = {"committed": True, "release": begun + 1, "number": begun + 1}
+            ended.state = DONE
+            return
+        ended.result = (ended.result or {}) | {"committed": False}
+        if ended.problem == "Stopped":
             ended.message += f": there are {releases}, {before} before"
-
-
-def _is_series(path: Path) -> bool:
-    return (path / "series.toml").is_file()
 
 
 def _require_release(series: Series, number: int) -> None:

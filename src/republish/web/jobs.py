@@ -45,6 +45,8 @@ class Job:
     result: dict[str, Any] | None = None
     problem: str | None = None
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    before: int | None = None
+    """Releases when the worker had the lock of the series."""
 
     @property
     def is_open(self) -> bool:
@@ -53,7 +55,9 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
-        return asdict(self)
+        document = asdict(self)
+        del document["before"]
+        return document
 
 
 Finish = Callable[[Job], None]
@@ -196,6 +200,7 @@ class Jobs:
     def _run(self, job: Job, task: dict[str, Any], finish: Finish) -> None:
         def hear(said: dict[str, Any]) -> None:
             job.step, job.done, job.of = said["step"], said["done"], said["of"]
+            job.before = said.get("before", job.before)
 
         found: dict[str, Any] | None = None
         try:
@@ -248,7 +253,7 @@ def _end(job: Job, found: dict[str, Any], finish: Finish) -> None:
             str(problem) if isinstance(problem, RepublishError) else f"an unforeseen {type(problem).__name__}"
         )
         ended.message = f"{ended.message} (afterwards: {said})".strip()
-    job.message, job.state = ended.message, ended.state
+    job.message, job.result, job.state = ended.message, ended.result, ended.state
 
 
 def _words(kind: str) -> str:

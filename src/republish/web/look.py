@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from republish.errors import PolicyError, SchemaError
+from republish.web import Invalid
+from republish.web.columns import names_in
 from republish.web.uploads import Upload
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_BOXES = 5_000
 _ROUND = 6
+_MOST_SEED = 2**63 - 1
 _GRANTED: dict[str, tuple[type, ...]] = {
     "compromised": (int, float),
     "event_lists": (bool,),
@@ -118,6 +121,8 @@ def granted(adversary: Mapping[str, Any]) -> dict[str, Any]:
             raise PolicyError(
                 f"{name} of an adversary must be {' or '.join(kind.__name__ for kind in kinds)}"
             )
+    if not 0 <= adversary.get("seed", 0) <= _MOST_SEED:
+        raise Invalid(f"seed of an adversary must be a whole number from 0 to {_MOST_SEED}")
     Adversary(**adversary)
     return dict(adversary)
 
@@ -151,7 +156,6 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
     """The schema that a person confirmed, every column of the view labelled once."""
     from republish.proposal import Proposal, schema_from
     from republish.schema import ROLES
-    from republish.tables import header
 
     if isinstance(roles, Mapping):
         roles = [
@@ -160,7 +164,7 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
         ]
     kinds = ("number", "category", "date")
     names = [str(column.get("name", "")) for column in roles]
-    there = header(upload.path)
+    there = names_in(upload.path)
     lacking = [name for name in there if name not in names]
     if lacking or len(set(names)) < len(names) or set(names) - set(there):
         raise SchemaError(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +47,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(shown.FILTERS)
+    made.filters.update(shown.FILTERS | {"plain": plain})
     made.globals |= {"version": republish.__version__, "asset": asset}
     return made
 
@@ -100,4 +102,44 @@ def share(form: FormData, name: str, what: str) -> float:
 def said(problem: RepublishError) -> dict[str, str]:
     """A refusal as a page says it."""
     heading = _HEADINGS.get(status_of(problem), "That did not work")
-    return {"title": heading, "message": sentence(str(problem))}
+    return {"title": heading, "message": sentence(plain(str(problem)))}
+
+
+def plain(message: str) -> str:
+    """A message of the tool in the words of the desk, where there are no options and no settings in files."""
+    for pattern, words in _PLAIN.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
+def _too_early(found: re.Match[str]) -> str:
+    return (
+        f"the date must be later than that of the last release, which is as of {shown.moment(found[1])}. A day counts "
+        "from its beginning, so the day of the last release is too early too; choose a later day, or leave the date "
+        "empty once that moment is past: the release is then as of now"
+    )
+
+
+def _of_gate(found: re.Match[str]) -> str:
+    name = {
+        "compromised": "what the attacker knows already",
+        "max_determined": "the share of people determined",
+    }
+    ranges = {
+        "a share from 0 to below 1": "from 0 to below 100 percent",
+        "a number from 0 to 1": "from 0 to 100 percent",
+    }
+    return f"{name.get(found[1], found[1])} must be {ranges.get(found[2], found[2])}; correct it under Gate"
+
+
+_PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"--as-of (lies in the future, .*?); correct it": (
+        r"the date \1; choose a day that has begun, or leave the date empty: the release is then as of now"
+    ),
+    r"a release must be later than the last one, which is as of (.+?); give a later --as-of": _too_early,
+    r"--as-of must be": "the date must be",
+    r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
+    r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
+    r"; give --knowledge DIR": ", and this series has no such knowledge",
+    r"; give the raw views \(--truth DIR\)": ", and the desk keeps no raw views",
+}

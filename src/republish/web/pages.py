@@ -20,6 +20,7 @@ from republish.web.answers import status_of
 from republish.web.page import environment, said
 from republish.web.pages_look import Looking
 from republish.web.pages_new import Starting
+from republish.web.pages_tune import Tuning
 from republish.web.pages_work import Working
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-class Pages(Looking, Working, Starting):
+class Pages(Looking, Working, Starting, Tuning):
     """Every page as a method that takes a request; forms come with it."""
 
 

@@ -1,4 +1,4 @@
-"""Pages to look at: all series, one series, one release, the map of a search."""
+"""Pages to look at: all series, one series, one release."""
 
 from __future__ import annotations
 
@@ -98,31 +98,6 @@ class Looking(Page):
         name = request.path_params["name"]
         kept = f"attachment; filename*=UTF-8''{quote(f'{name}-report.html')}"
         return HTMLResponse(self.desk.report(name), headers={"Content-Disposition": kept})
-
-    def tune(self, request: Request) -> Response:
-        """The map of what `tune` tried."""
-        name = request.path_params["name"]
-        found, searches = self.desk.one(name), self.desk.tuned(name)
-        if not searches:
-            return self.page(request, "tune.html", s=found, map=None)
-        asked = request.query_params.get("search", "")
-        search = int(asked) if asked.isdecimal() and int(asked) < len(searches) else len(searches) - 1
-        document = searches[search]
-        points = shown.searched(document)
-        best = min(points["points"], key=lambda p: (not p["feasible"], p["penalty"])) if points else None
-        limits = document.get("limits", {}).items()
-        return self.page(
-            request,
-            "tune.html",
-            s=found,
-            map=points,
-            many=len(searches),
-            search=search,
-            made_at=document.get("made_at"),
-            first=None if best is None or document.get("chosen") is not None else best["index"],
-            limits=", ".join(f"{key.replace('_', ' ')} {shown.percent(value)}" for key, value in limits)
-            or "none",
-        )
 
     def login(self, request: Request) -> Response:
         """Where the token is asked for."""

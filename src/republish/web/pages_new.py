@@ -52,13 +52,13 @@ class Starting(Page):
         asked: dict[str, Any] = {
             "name": "",
             "publisher": "tau-safety",
-            "gate": False,
+            "gate": True,
             "one_table": False,
             "max_determined": 1,
             "gate_compromised": 4,
         }
         if form is not None:
-            asked = {key: text(form, key) for key in asked} | {
+            asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
                 key: key in form for key in ("gate", "one_table")
             }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)

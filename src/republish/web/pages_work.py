@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -17,14 +19,36 @@ from republish.web.answers import status_of
 from republish.web.page import Page, said, share, text, to
 
 if TYPE_CHECKING:
+    from republish.report.facts import ReleaseFacts
+    from republish.web.desk import Desk
     from republish.web.jobs import Job
 
 _TITLES = {"dry-run": "Trial run", "publish": "Publishing", "attack": "Attack"}
 _ATTACKS = ("intersection", "tau", "compromised", "historical", "differencing", "linear", "beliefs", "joint")
+_REMEMBERED = 200  # trial runs, as many as there are jobs
+_UNSURE = ("Stopped", "Unforeseen", "LedgerError")  # after these only the timeline says what was published
+_FIRST = {
+    "title": "Make a trial run first",
+    "message": "Nothing was published. A release is published as its trial run showed it, and there is none of this "
+    "file that has ended well.",
+}
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What a trial run was made of."""
+
+    series: str
+    upload: str
+    as_of: str
 
 
 class Working(Page):
     """Upload, check, trial run, confirm, progress, result; and attacks."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._trials: dict[str, _Trial] = {}
 
     def publish(self, request: Request, error: Any = None, status: int = 200) -> Response:
         """Where a view is uploaded."""
@@ -45,8 +69,8 @@ class Working(Page):
             return self.publish(request, said(problem), status_of(problem))
         return to(f"/s/{quote(name)}/publish/{upload}")
 
-    def check(self, request: Request) -> Response:
-        """How an uploaded view compares with the series."""
+    def check(self, request: Request, error: Any = None, as_of: str = "", status: int = 200) -> Response:
+        """How an uploaded view compares with the series, and the date of its release."""
         name, upload = request.path_params["name"], request.path_params["upload"]
         found, check = self.desk.one(name), self.desk.check(name, upload)
         roles = {column["name"]: column["role"] for column in found.columns}
@@ -58,7 +82,11 @@ class Working(Page):
         return self.page(
             request,
             "publish.html",
+            status,
             s=found,
+            error=error,
+            as_of=as_of,
+            days=_days(found.releases[-1] if found.releases else None),
             upload=upload,
             check=check,
             checked=checked,
@@ -66,15 +94,40 @@ class Working(Page):
         )
 
     def dry_run(self, request: Request, form: FormData) -> Response:
-        """Start a trial run."""
-        name, upload = request.path_params["name"], request.path_params["upload"]
-        return self._to_job(self.desk.start_dry_run(name, upload), upload)
+        """Start a trial run as of a date; one that cannot be is asked for again, and the file is kept."""
+        name, upload, as_of = request.path_params["name"], request.path_params["upload"], text(form, "as_of")
+        try:
+            job = self.desk.start_dry_run(name, upload, as_of or None)
+        except NotFound:
+            raise
+        except RepublishError as problem:
+            return self.check(request, said(problem), as_of, status_of(problem))
+        self._trials[job.id] = _Trial(name, upload, as_of)
+        for old in list(self._trials)[:-_REMEMBERED]:
+            self._trials.pop(old, None)
+        return self._to_job(job)
 
     def confirm(self, request: Request, form: FormData) -> Response:
-        """Publish."""
+        """Publish what a trial run showed, if the series is still as it was then."""
         name, upload = request.path_params["name"], request.path_params["upload"]
-        as_of = text(form, "as_of")
-        return self._to_job(self.desk.start_publish(name, upload, as_of or None))
+        trial, head = self._finished(text(form, "trial")), text(form, "head")
+        if trial is None or (trial.series, trial.upload) != (name, upload) or not head:
+            return self.check(request, _FIRST, "", 409)
+        try:
+            job = self.desk.start_publish(name, upload, trial.as_of or None, expected_head=head)
+        except NotFound:
+            raise
+        except RepublishError as problem:
+            return self.check(request, said(problem) | {"again": "yes"}, trial.as_of, status_of(problem))
+        return self._to_job(job)
+
+    def _finished(self, job: str) -> _Trial | None:
+        """The trial run of that id, if it has ended well."""
+        try:
+            ended = self.desk.jobs.get(job).state == "done"
+        except NotFound:
+            return None
+        return self._trials.get(job) if ended else None
 
     def job(self, request: Request) -> Response:
         """A job with its progress or its result."""
@@ -103,14 +156,15 @@ class Working(Page):
             "job": job,
             "what": "Job" if job is None else _TITLES[job.kind],
             "result": (job.result if job else None) or {},
-            "upload": request.query_params.get("upload"),
+            "outcome": _outcome(job),
+            "trial": None if job is None else self._trials.get(job.id),
             "before": found.releases[-1] if found.releases else None,
             "newest": newest,
             "notices": self.desk.notices(found.name),
         }
 
-    def _to_job(self, job: Job, upload: str | None = None) -> Response:
-        return to(f"/s/{quote(job.series)}/jobs/{job.id}" + (f"?upload={upload}" if upload else ""))
+    def _to_job(self, job: Job) -> Response:
+        return to(f"/s/{quote(job.series)}/jobs/{job.id}")
 
     def attack(
         self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
@@ -165,3 +219,24 @@ class Working(Page):
         except RepublishError as problem:
             return self.attack(request, said(problem), asked, status_of(problem))
         return self._to_job(job)
+
+
+def _outcome(job: Job | None) -> str:
+    """What of a job that did not end well is there: nothing, something committed, unknown; else that it went well."""
+    if job is None or job.kind != "publish":
+        return "nothing"
+    committed = (job.result or {}).get("committed")
+    if job.state == "done" and job.problem is None and "afterwards:" not in job.message:
+        return "well"
+    if committed or job.state == "done":
+        return "committed"
+    return "unknown" if committed is None and job.problem in _UNSURE else "nothing"
+
+
+def _days(last: ReleaseFacts | None) -> dict[str, date] | None:
+    """The first day that a next release may be as of, and today; both in UTC."""
+    if last is None:
+        return None
+    moment = datetime.fromisoformat(last.as_of)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return {"first": moment.astimezone(UTC).date() + timedelta(days=1), "today": datetime.now(UTC).date()}

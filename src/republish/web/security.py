@@ -8,7 +8,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
@@ -45,6 +45,8 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?")
 _SMALL = 2**20
+_LOGIN = 2**12
+_LONGEST_PATH = 2_000
 _FIRST = 2**12
 _CSRF_PART = re.compile(
     rb'(?:\r\n)?--[^\r\n]{1,100}\r\ncontent-disposition: form-data; name="csrf"\r\n\r\n([0-9a-f]{64})\r\n--',
@@ -112,9 +114,15 @@ class Guard:
     """Stands before everything that is served."""
 
     def __init__(
-        self, app: ASGIApp, access: Access, upload_limit: int, hosts: tuple[str, ...] | None
+        self,
+        app: ASGIApp,
+        access: Access,
+        upload_limit: int,
+        hosts: tuple[str, ...] | None,
+        entered: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.app, self.access, self.limit, self.hosts = app, access, upload_limit, hosts
+        self.entered = entered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what may not pass; add the headers to whatever is answered."""
@@ -145,13 +153,13 @@ class Guard:
                 if not hmac.compare_digest(given, scope["state"]["csrf"].encode()):
                     refusal = answer(connection, 403, _NO_CSRF)
             if refusal is not None:
-                if refusal.status_code in (403, 413):
-                    await body.drain(_DRAINED * self.limit)
+                if refusal.status_code in (403, 413, 415):
+                    await body.drain(self._drained(connection))
                 await refusal(scope, receive, protected)
                 return
             await self.app(scope, incoming, protected)
         except HTTPException as problem:  # the body is too large
-            await body.drain(_DRAINED * self.limit)
+            await body.drain(self._drained(connection))
             await answer(connection, problem.status_code, problem.detail)(scope, receive, protected)
         except Exception as problem:
             if begun:  # the answer cannot be taken back, only cut short
@@ -159,9 +167,14 @@ class Guard:
             await unforeseen(connection, problem)(scope, receive, protected)
 
     def _limit(self, connection: HTTPConnection) -> int:
+        if connection.scope["path"] == "/login":
+            return _LOGIN
         content = connection.headers.get("content-type", "")
         uploads = content.startswith("multipart/form-data") or connection.scope["path"] == "/api/uploads"
         return self.limit + _SMALL if uploads else _SMALL
+
+    def _drained(self, connection: HTTPConnection) -> int:
+        return _SMALL if connection.scope["path"] == "/login" else _DRAINED * self.limit
 
     def _refusal(self, scope: Scope, connection: HTTPConnection) -> Response | None:
         """Why a request may not pass, `None` where it may."""
@@ -175,9 +188,13 @@ class Guard:
                 "this desk answers to the names of this machine alone",
                 remedy="Open it as http://127.0.0.1 with the port that was printed",
             )
+        if len(path) > _LONGEST_PATH:
+            return answer(connection, 404, "there is no such page")
         length = connection.headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self._limit(connection):
-            return answer(connection, 413, str(too_large(self.limit)))
+        if length.isdecimal() and (len(length) > 20 or int(length) > self._limit(connection)):
+            return answer(connection, 413, _too_much(self._limit(connection)))
+        if path == "/login" and method == "POST" and _content(connection) != _FORMS[0]:
+            return answer(connection, 415, f"a login is a form with the field token, as {_FORMS[0]}")
         if path == "/" and method == "GET" and b"token=" in scope["query_string"]:
             return self._enter(scope, connection)
         if path.startswith("/api") and self.access.has_bearer(connection):
@@ -194,6 +211,7 @@ class Guard:
             return answer(connection, 401, "that is not the token of this desk", remedy=_REMEDY)
         response = RedirectResponse("/", status_code=303)  # the token leaves the address and the history
         self.access.log_in(response)
+        self.entered("address")
         return response
 
     def _forged(self, scope: Scope, connection: HTTPConnection) -> Response | None:
@@ -208,7 +226,7 @@ class Guard:
                 connection, 403, "a page that is not of this desk asked for a change; nothing was done"
             )
         shown = headers.get("x-csrf-token")
-        content = headers.get("content-type", "").partition(";")[0].strip().lower()
+        content = _content(connection)
         if shown is None and content in _FORMS:
             state["csrf_in_form"] = True
             return None
@@ -270,6 +288,16 @@ def _stranger(connection: HTTPConnection, method: str) -> Response:
     )
 
 
+def _content(connection: HTTPConnection) -> str:
+    return connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _too_much(limit: int) -> str:
+    if limit == _LOGIN:
+        return "a login is a short form with the field token; this is more"
+    return str(too_large(max(limit - _SMALL, _SMALL)))
+
+
 def _host(connection: HTTPConnection) -> str:
     found = _HOST.fullmatch(connection.headers.get("host", "").lower())
     return found[1] if found else ""
@@ -286,7 +314,7 @@ class Body:
         """The next piece; 413 once there is more than the limit."""
         message = await self._next()
         if self._taken > self._limit:
-            raise HTTPException(413, str(too_large(max(self._limit - _SMALL, _SMALL))))
+            raise HTTPException(413, _too_much(self._limit))
         return message
 
     async def drain(self, most: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
 import shutil
@@ -15,11 +16,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from republish.web import Busy, DeskError, NotFound, TooLarge, WrongType
+from republish.web.footer import contents
 
 LIMIT = 200 * 2**20
 _PREFIX = "republish-desk-"
 _HELD = ".held"
 _PIECE = 2**20
+_LEAST_CELL = 2  # bytes of a cell of CSV with its separator
+_UNPACKED = 20
 _KEPT_SECONDS = 3600.0
 _AT_ONCE = 20
 _OTHERS = {
@@ -42,10 +46,11 @@ class Upload:
     path: Path
     bytes: int
     format: str
+    digest: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document without the path."""
-        return {"id": self.id, "bytes": self.bytes, "format": self.format}
+        return {"id": self.id, "bytes": self.bytes, "format": self.format, "digest": self.digest}
 
 
 class Receiver:
@@ -59,7 +64,7 @@ class Receiver:
         self._path = self._folder / "view"
         opened = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._file: IO[bytes] = os.fdopen(opened, "wb")
-        self._bytes = 0
+        self._bytes, self._digest = 0, hashlib.sha256()
 
     def write(self, piece: bytes) -> None:
         """Take a piece; `TooLarge` once there is more than the limit."""
@@ -67,13 +72,16 @@ class Receiver:
         if self._bytes > self._uploads.limit:
             raise too_large(self._uploads.limit)
         self._file.write(piece)
+        self._digest.update(piece)
 
     def finish(self) -> Upload:
         """The upload, once all is in; `WrongType` where it is neither CSV nor Parquet."""
         self._file.close()
         kind = _format_of(self._path)
+        if kind == "parquet":
+            _require_bearable(self._path, self._uploads.limit)
         path = self._path.rename(self._folder / f"view.{kind}")
-        return Upload(self.id, path, self._bytes, kind)
+        return Upload(self.id, path, self._bytes, kind, self._digest.hexdigest())
 
     def discard(self) -> None:
         """Remove what came in."""
@@ -187,6 +195,25 @@ def too_large(limit: int) -> TooLarge:
         f"an upload may have {size_text(limit)}; this one is larger. Start the desk with a higher --upload-limit, "
         "or publish the file with `republish publish`"
     )
+
+
+def _require_bearable(path: Path, limit: int) -> None:
+    """Refuse a Parquet file that would become far more in memory than a CSV file within the limit could."""
+    try:
+        cells, unpacked = contents(path)
+    except ValueError:
+        raise WrongType("this Parquet file has no footer that can be read; write it anew") from None
+    if cells > limit // _LEAST_CELL:
+        raise TooLarge(
+            f"a Parquet file may have {limit // _LEAST_CELL:,} cells at this desk, and this one has {cells:,}; start "
+            "the desk with a higher --upload-limit, or publish the file with `republish publish`"
+        )
+    if unpacked > _UNPACKED * limit:
+        raise TooLarge(
+            f"a Parquet file may have {size_text(_UNPACKED * limit)} once it is unpacked, and this one has "
+            f"{size_text(unpacked)}; start the desk with a higher --upload-limit, or publish the file with "
+            "`republish publish`"
+        )
 
 
 def size_text(size: int) -> str:

@@ -6,34 +6,50 @@ desk is gone and this process ends at once, whatever it is doing: the ledger is 
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import queue
 import resource
+import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from republish.errors import RepublishError
 
+if TYPE_CHECKING:
+    from republish.series import Series
+
 Say = Callable[[dict[str, Any]], None]
+CHANGED = "the series has changed since the trial run; run it again"
+_PR_SET_PDEATHSIG = 1
 _MOST_KB = 2**20  # a process that has grown beyond a gigabyte gives it back by ending
 
 
 def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     """Publish a view, or try to; a dry run that the gate would refuse says so."""
     from republish.series import STEPS, Series
+    from republish.web.columns import require_known
+
+    head = ""
 
     def step(name: str) -> None:
+        nonlocal head
         base = name.partition(":")[0]
-        say({"step": name, "done": STEPS.index(base) if base in STEPS else 0, "of": len(STEPS)})
+        said = {"step": name, "done": STEPS.index(base) if base in STEPS else 0, "of": len(STEPS)}
+        if not head:  # the lock is held from before the first step on
+            head = require_head(series, task.get("expected_head"))
+            said["before"] = len(series.records)
+        say(said)
 
     series = Series.open(task["root"])
     try:
+        require_known(series.schema, Path(task["view"]))
         done = series.publish(
             Path(task["view"]), as_of=task.get("as_of"), dry_run=task["kind"] == "dry-run", progress=step
         )
@@ -41,7 +57,8 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
         series.ledger.close()
     result = done.as_dict()
     del result["folder"]
-    result["number"] = done.number
+    result |= {"number": done.number, "head": head, "upload_digest": task.get("digest")}
+    result["committed"] = task["kind"] == "publish"
     if done.gate is not None and not done.gate.passed:
         words = "; ".join(breach.sentence() for breach in done.gate.breaches)
         return {
@@ -50,6 +67,16 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             "result": result,
         }
     return {"result": result}
+
+
+def require_head(series: Series, expected: str | None) -> str:
+    """The head of the ledger; `Changed` where it is not the one that was expected."""
+    from republish.web import Changed
+
+    head: str = series.ledger.head.digest
+    if expected is not None and head != expected:
+        raise Changed(CHANGED)
+    return head
 
 
 def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
@@ -87,7 +114,9 @@ def outcome_of(task: dict[str, Any], say: Say) -> dict[str, Any]:
     except RepublishError as problem:
         outcome = "refused" if problem.exit_code == 1 else "failed"
         return {outcome: str(problem), "kind": type(problem).__name__}
-    except Exception as problem:
+    except BaseException as problem:
+        if not isinstance(problem, Exception) and type(problem).__name__ != "PanicException":
+            raise
         where = traceback.extract_tb(problem.__traceback__)[-1]
         words = (
             f"an unforeseen {type(problem).__name__} at {Path(where.filename).name}:{where.lineno}; what was published "
@@ -102,8 +131,15 @@ def _listen(source: IO[bytes], tasks: queue.SimpleQueue[dict[str, Any]]) -> None
     os._exit(0)
 
 
+def end_with_parent() -> None:
+    """Let the system kill this process when the desk dies, even while it cannot read; Linux alone can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main() -> None:
     """Work until standard input ends."""
+    end_with_parent()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no line of ours
 

@@ -208,12 +208,21 @@
     });
   }
 
+  // Fields that count only while a box is ticked.
+  function showTicked() {
+    document.querySelectorAll("[data-when]").forEach(function (part) {
+      var box = document.getElementById(part.dataset.when), on = box && box.checked;
+      part.querySelectorAll("input, select").forEach(function (field) { field.disabled = !on; });
+    });
+  }
+
   document.addEventListener("click", function (event) {
     var button = event.target.closest("[data-show-point]");
     if (button) choose(button.dataset.showPoint, true);
   });
   document.addEventListener("change", function (event) {
     if (event.target.name === "publisher") showParameters();
+    if (event.target.type === "checkbox") showTicked();
     var largest = event.target.type === "file" && Number(event.target.dataset.largest);
     if (largest) {
       var file = event.target.files[0], over = file && file.size > largest;
@@ -248,6 +257,7 @@
   document.addEventListener("htmx:afterSwap", function (event) {
     drawAll(document);
     showParameters();
+    showTicked();
     document.querySelectorAll("header nav a").forEach(function (link) {
       if (link.pathname === location.pathname || (link.pathname === "/new" && location.pathname.startsWith("/new/"))) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     });
@@ -260,4 +270,5 @@
   });
   drawAll(document);
   showParameters();
+  showTicked();
 })();
