@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from republish import Cohorts, CorSplit, MInvariance, Series, TauSafety, read_schema
+from republish import Cohorts, CorSplit, MInvariance, TauSafety, read_schema
 from republish.attacks import History, history_of
 from republish.attacks.candidates import sizes
 from republish.attacks.linear import Budget, linear
 from republish.datasets import census
 from republish.escapes import escape_risk
 from republish.papers.drawing import draw
+from republish.papers.releases import SeededSeries
 from republish.papers.study import Figure, Lines
 from republish.publishers import Publisher
 from republish.stays import NOBODY, TIED, Stays
@@ -49,7 +50,9 @@ def run(name: str, churn: float, rows: int, folder: Path, last_only: bool) -> di
     )
     where = folder / f"{name}-{churn}"
     census(people=2_000, rows=100, views=1).write(where / "data")
-    series = Series.create(where / "s", read_schema(where / "data" / "schema.toml"), PUBLISHERS[name], seed=1)
+    series = SeededSeries.create(
+        where / "s", read_schema(where / "data" / "schema.toml"), PUBLISHERS[name], seed=1
+    )
     start = time.perf_counter()
     done = [series.publish(view) for view in data]
     published = time.perf_counter() - start
