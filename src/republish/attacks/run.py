@@ -84,7 +84,9 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         raise PolicyError(_NEEDS_TRUTH)
     if adversary.event_lists and history.events is None:
         raise PolicyError("this history holds no event lists; add them or set event_lists=False")
-    granted = (history if adversary.event_lists else replace(history, events=None)).knowing_forgotten()
+    granted = history if adversary.event_lists else replace(history, events=None)
+    if kind_of(name).uses_known:
+        granted = granted.knowing_forgotten()
     findings = _found(replace(target, history=granted), adversary, name, known)
     nobody = np.zeros(history.people, dtype=np.bool_)
     least = history.diversity if m is None else m
