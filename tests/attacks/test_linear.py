@@ -110,7 +110,7 @@ def test_without_truth_a_world_is_searched_for(shape: dict, known: set[int]) -> 
 @pytest.mark.jit
 @pytest.mark.parametrize("seed", range(40))
 def test_sampled_shares_are_those_of_all_worlds(seed: int) -> None:
-    """Within .05 for everyone; chains that start at different worlds agree within .15."""
+    """Within .05 for everyone; chains that start at different worlds agree within .05."""
     rng = np.random.default_rng(seed)
     shape = {
         "people": 6,
@@ -122,9 +122,9 @@ def test_sampled_shares_are_those_of_all_worlds(seed: int) -> None:
     every = worlds(history, set())
     assert every is not None
     nobody = np.zeros(history.people, dtype=np.bool_)
-    findings = linear(history, nobody, budget=replace(SEARCHED, moves=60_000, chains=4), seed=seed)
+    findings = linear(history, nobody, budget=replace(SEARCHED, moves=400_000, chains=4), seed=seed)
     compare(findings, every, 0.05)
-    assert findings.stages.drift < 0.15
+    assert findings.stages.drift < 0.05
 
 
 def test_all_equations_together_tell_what_no_two_groups_do() -> None:
