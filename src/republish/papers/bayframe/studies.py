@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from republish.inference import Reasoning
 from republish.papers.bayframe.data import Serial, bkseq, changing_adult
 from republish.papers.bayframe.publishing import (
@@ -116,16 +118,8 @@ def run_range(scale: Scale, *, parameter: str, value: float) -> list[Row]:
 
 def _estimator(series: Serial, steps: int) -> UnderCloseness:
     """JS-reduce with BayFrame's posteriors in the place of its own."""
-    return UnderCloseness(
-        crowd=0.0,
-        keep=0.0,
-        cut="greedy",
-        rest="suppress",
-        posterior="bayes",
-        steps=steps,
-        form="product",
-        knowledge=series.knowledge,
-    )
+    published = UnderCloseness.as_published(knowledge=series.knowledge, steps=steps)
+    return replace(published, posterior="bayes")
 
 
 def _bkaa(series: Serial, steps: int, cascade: str = "prior") -> UnderCloseness:
