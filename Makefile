@@ -5,7 +5,19 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
 
-.PHONY: demo test test-long test-nojit bench bench-full reproduce chromium lint format clean
+# What the tests of the extras need, and which folders of tests `make test` leaves to their own targets (LEAVE='spark postgres').
+SPARK    := $(VENV)/ready-spark
+POSTGRES := $(VENV)/ready-postgres
+JAVA     := $(shell command -v java)
+INITDB   := $(firstword $(shell command -v initdb) $(wildcard /usr/lib/postgresql/*/bin/initdb))
+LEAVE    ?=
+EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter postgres,$(LEAVE)),,$(if $(INITDB),$(POSTGRES)))
+
+PYTEST   := REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+
+.PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
+  reproduce chromium java postgres lint format clean
+.NOTPARALLEL:
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
@@ -13,20 +25,54 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+$(SPARK): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	touch $@
+
+$(POSTGRES): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,postgres]'
+	touch $@
+
 demo: $(READY)
 	$(BIN)/republish demo
 
-# Browser tests drive Debian's chromium, installed here where that is allowed; without it they are skipped and say so.
+# $(call apt,CHECK,PACKAGE,TESTS): installs a Debian package where that is allowed, else says what will be missing.
+define apt
+@$(1) > /dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+  && export DEBIAN_FRONTEND=noninteractive && { apt-get install -y -qq $(2) || { apt-get update -qq && apt-get install -y -qq $(2); }; } > /dev/null 2>&1; } \
+  || echo "the package $(2) is missing and could not be installed: $(3) tests will be skipped"
+endef
+
 chromium:
-	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
-	  && export DEBIAN_FRONTEND=noninteractive && { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } > /dev/null 2>&1; } \
-	  || echo "the package chromium is missing and could not be installed: browser tests will be skipped"
+	$(call apt,command -v chromium,chromium,browser)
 
-test: $(READY) chromium
-	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2 -m 'not long'
+java:
+	$(call apt,command -v java,openjdk-17-jre-headless,Spark)
 
-test-long: $(READY)
-	REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+# The tests start servers of their own: the package is kept from making and starting its default one.
+NO_MAIN := /etc/postgresql-common/createcluster.d/republish.conf
+postgres:
+	@[ -n '$(INITDB)' ] || [ "$$(id -u)" != 0 ] || { mkdir -p $(dir $(NO_MAIN)) && echo 'create_main_cluster = false' > $(NO_MAIN); }
+	$(call apt,[ -n '$(INITDB)' ],postgresql,PostgreSQL)
+	@[ "$$(id -u)" != 0 ] || rm -f $(NO_MAIN)
+
+# The extras are tested where Java and the programs of PostgreSQL are there; what is left out is said at the end.
+test: $(READY) chromium $(EXTRAS)
+	$(PYTEST) -m 'not long' $(addprefix --ignore=tests/,$(LEAVE))
+	@[ -n '$(JAVA)$(filter spark,$(LEAVE))' ] || echo "left out: tests/spark, as there is no java; make test-spark installs it"
+	@[ -n '$(INITDB)$(filter postgres,$(LEAVE))' ] || echo "left out: tests/postgres, as there is no PostgreSQL; make test-postgres installs it"
+
+test-spark: java $(SPARK)
+	REPUBLISH_NEEDS_SPARK=1 $(PYTEST) -m 'not long' tests/spark
+
+test-postgres: postgres $(POSTGRES)
+	REPUBLISH_NEEDS_POSTGRES=1 $(PYTEST) -m 'not long' tests/postgres
+
+test-stores: $(READY)
+	REPUBLISH_NEEDS_STORES=1 $(PYTEST) -m 'not long' tests/stores
+
+test-long: $(READY) $(EXTRAS)
+	$(PYTEST)
 
 test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/test_cells.py tests/test_memory.py tests/test_events.py
@@ -36,6 +82,10 @@ bench: $(READY)
 
 bench-full: $(READY)
 	$(BIN)/python -m bench --full
+
+# On the cluster that the tests start.
+bench-spark: java $(SPARK)
+	PYTHONPATH=tests $(BIN)/python -m bench.spark
 
 # The papers' experiments with smaller views, plots and verdicts in reproduced/; every finished cell is kept.
 reproduce: $(READY)

@@ -266,7 +266,7 @@ def test_two_who_point_to_each_others_stays_are_found(tmp_path: Path) -> None:
 def test_an_edited_membership_is_found(tmp_path: Path) -> None:
     """Two of the same value, of different cohorts, are exchanged in one release."""
     series = some_weeks(tmp_path)
-    path = series.ledger.path(series.membership_file(2))
+    path = series.ledger.path(series.membership_files(2)[0])
     frame = pl.read_parquet(path)
     group, code = frame["group"].to_numpy().copy(), frame["code"].to_numpy()
     one, two = (np.flatnonzero((code == 2) & (group == number))[0] for number in np.unique(group)[:2])

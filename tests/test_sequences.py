@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from republish import CannotPublish, Category, LDiversity, Mondrian, Number, Schema, Series
 from republish.attacks import Adversary, History, attack, history_of
+from republish.engines import Here
 from republish.hierarchies import Hierarchy
+from republish.published import Published
 from republish.publishers import BayFrame, CorSplit, JSReduce, MInvariance, Publisher, TauSafety
 from republish.secret import VARIABLE
 from republish.upkeep import amend_hierarchy, forget, withdraw
@@ -45,6 +47,7 @@ class Weeks(RuleBasedStateMachine):
     publisher: ClassVar[Callable[[int], Publisher]] = lambda m: Mondrian(3, (LDiversity(m),))
     attacked_by: ClassVar[tuple[str, ...]] = ()
     returns: ClassVar[bool] = True
+    in_parts: ClassVar[Literal["never", "always", "by turns"]] = "never"
     happened: ClassVar[Counter[str]] = Counter()
 
     @initialize(m=st.sampled_from([2, 3]), seed=Seeds)
@@ -222,13 +225,13 @@ class Weeks(RuleBasedStateMachine):
         """Publish the view; where its newcomers are too much alike, with others among them."""
         before = len(self.series.records)
         try:
-            done = self.series.publish(self.view(), compromised=self.compromised())
+            done = self.released()
         except CannotPublish:
             self.happened["refused"] += 1
             assert len(self.series.records) == before
             for i in range(12 * len(self.values)):
                 self.arrive((i % 7, "21", self.values[i % len(self.values)]))
-            done = self.series.publish(self.view(), compromised=self.compromised())
+            done = self.released()
         assert (done.number, done.rows) == (before + 1, len(self.present))
         found = {name: getattr(done.arrivals, name) for name in EVENTS}
         assert found == self.expected(done.number)
@@ -236,6 +239,14 @@ class Weeks(RuleBasedStateMachine):
         self.happened.update(found)
         self.happened.update(releases=1, rows=done.rows, suppressed=done.suppressed, empty=not done.rows)
         self.check()
+
+    def released(self) -> Published:
+        """The release of the view, made by one process or in parts."""
+        number = len(self.series.records) + 1
+        if self.in_parts == "always" or (self.in_parts == "by turns" and number % 2):
+            self.happened["in parts"] += 1
+            return self.series.publish(self.view(), engine=Here(parts=1 + number % 3))
+        return self.series.publish(self.view(), compromised=self.compromised())
 
     def expected(self, number: int) -> dict[str, int]:
         """How the view differs from what is remembered."""
@@ -396,6 +407,25 @@ def require_events(weeks: type[Weeks], happened: Counter[str], least: int) -> No
 @pytest.mark.parametrize("weeks", MACHINES, ids=lambda machine: machine.__name__)
 def test_every_release_of_a_random_series_verifies(weeks: type[Weeks]) -> None:
     require_events(weeks, run(weeks, examples=3, steps=3), least=3)
+
+
+@pytest.mark.parametrize("weeks", MACHINES, ids=lambda machine: machine.__name__)
+@pytest.mark.parametrize("in_parts", ["always", "by turns"])
+def test_every_release_of_a_random_series_made_in_parts_verifies(weeks: type[Weeks], in_parts: str) -> None:
+    machine = type(f"{weeks.__name__}InParts", (weeks,), {"in_parts": in_parts})
+    happened = run(machine, examples=2, steps=2)
+    require_events(machine, happened, least=2)
+    assert happened["in parts"] >= (6 if in_parts == "always" else 4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("weeks", MACHINES, ids=lambda machine: machine.__name__)
+@pytest.mark.parametrize("in_parts", ["always", "by turns"])
+def test_every_release_of_many_random_series_made_in_parts_verifies(
+    weeks: type[Weeks], in_parts: str
+) -> None:
+    machine = type(f"{weeks.__name__}InParts", (weeks,), {"in_parts": in_parts})
+    require_events(machine, run(machine, examples=10, steps=8), least=30)
 
 
 @pytest.mark.long

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from republish.databases.address import address_of
 from republish.errors import ViewError
 from republish.tables import _count_cells, header, read_table
 
@@ -272,3 +275,56 @@ def test_whatever_the_csv_module_writes_is_read(
             writer = csv.writer(file, delimiter=separator, lineterminator=end, quoting=quoting)
             writer.writerows([("x", "y"), *records])
         assert read_table(path).rows() == [(x or None, y or None) for x, y in records]
+
+
+ADDRESSES = {
+    "postgresql://me@host/db/visits": ("db", None, "visits", None),
+    "postgres://host:5433/db/clinic.visits?sslmode=require": ("db", "clinic", "visits", None),
+    "postgresql+psycopg://host/db/a%2Eb.c%20d": ("db", "a.b", "c d", None),
+    "postgresql://host/db?query=SELECT a, b FROM t WHERE x LIKE 'a%' AND y = '?&'; ": (
+        "db", None, None, "SELECT a, b FROM t WHERE x LIKE 'a%' AND y = '?&'",
+    ),
+    "postgresql:///db?service=clinic&query=SELECT%201": ("db", None, None, "SELECT 1"),
+    "postgresql://host/db": ("db", None, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_an_address_names_a_database_and_a_table_or_a_query(text: str) -> None:
+    found = address_of(text, ViewError)
+    assert (found.url.database, found.schema, found.table, found.query) == ADDRESSES[text]
+    assert found.url.drivername == "postgresql+psycopg"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://me:hunter2@host/db/t",
+        "postgresql://me:@host/hunter2/t",
+        "postgresql://host/db/t?password=hunter2",
+        "postgresql://host/db?sslpassword=hunter2&query=SELECT 1",
+        "postgresql://host:hunter2/db/t",
+        "postgresql://host/db/t/hunter2",
+    ],
+)
+def test_an_address_with_a_password_or_of_another_form_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ViewError, match=r"must not hold a password|must look like") as caught:
+        read_table(text)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value)).replace(text, "")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_database_without_its_driver_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ViewError, match=r"republish\[postgres\]"):
+        read_table("postgresql://host/db/t")
+
+
+def test_a_plain_path_loads_no_database_library() -> None:
+    code = (
+        "import sys; from republish.tables import read_table\n"
+        "try: read_table('nowhere.csv')\n"
+        "except Exception: pass\n"
+        "print({'sqlalchemy', 'psycopg'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

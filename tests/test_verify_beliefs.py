@@ -178,7 +178,7 @@ def test_everybody_may_be_forgotten(made: Made) -> None:
 @pytest.mark.parametrize("column", ["class", "group", "code"])
 def test_a_changed_membership_is_noticed(made: Made, column: str) -> None:
     series = made("given knowledge")
-    path = series.ledger.path(series.membership_file(2))
+    path = series.ledger.path(series.membership_files(2)[0])
     frame = pl.read_parquet(path)
     frame.with_columns(pl.col(column).reverse()).write_parquet(path)
     found = series.verify()
@@ -294,7 +294,7 @@ def test_what_is_known_of_single_people_is_kept_and_recomputed(tmp_path: Path, c
     stored = pl.read_parquet(series.ledger.path(name))
     assert stored.columns == [*KEY, "code", "p"]
     assert sorted(stored["p"].to_list()) == [0.3] * 3 + [0.8] * 3 + [1.0] * 3
-    shown = shown_in(series, entry, pl.read_parquet(series.ledger.path(series.membership_file(1))))
+    shown = shown_in(series, entry, pl.read_parquet(series.ledger.path(series.membership_files(1)[0])))
     assert shown.people.compromised is not None and len(shown.people.compromised.row) == 9
     codes = shown.people.codes[shown.people.compromised.row]
     assert np.array_equal(codes, shown.people.compromised.code)

@@ -54,7 +54,7 @@ def publish(root: Path, claims: Publisher, *weeks: tuple[pl.DataFrame, dict[str,
 
 def swap_groups(series: Series, number: int) -> None:
     """Edit the stored membership of a release of two groups: everyone is in the other one."""
-    path = series.ledger.path(series.membership_file(number))
+    path = series.ledger.path(series.membership_files(number)[0])
     path.chmod(0o600)
     pl.read_parquet(path).with_columns(group=3 - pl.col("group")).write_parquet(path)
 
@@ -328,7 +328,7 @@ def test_promises_are_those_of_the_policy_whatever_a_release_records(
 
 def test_nobody_may_be_in_a_membership_twice(tmp_path: Path) -> None:
     series = publish(tmp_path, TauSafety(m=2), FIRST, FIRST)
-    path = series.ledger.path(series.membership_file(2))
+    path = series.ledger.path(series.membership_files(2)[0])
     path.chmod(0o600)
     stored = pl.read_parquet(path)
     same = stored.filter(pl.col("code") == stored["code"].mode()[0])  # two people with flu

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import republish
-from republish.grouping import Grouping
 from republish.policy import Policy
 from republish.publishers import parameters_of
-from republish.release import Release
 from republish.schema import Schema
 
 
-def about_release(
-    policy: Policy, number: int, as_of: str, release: Release, grouping: Grouping
-) -> dict[str, Any]:
+class Size(NamedTuple):
+    """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out."""
+
+    rows: int
+    groups: int
+    suppressed: int
+    counterfeits: int
+
+
+def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[str, Any]:
     """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
 
     Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
@@ -25,10 +30,10 @@ def about_release(
     document = {
         "release": number,
         "as_of": as_of,
-        "rows": release.rows,
-        "groups": release.group_count,
-        "suppressed_rows": grouping.suppressed,
-        "counterfeit_rows": grouping.counterfeits,
+        "rows": size.rows,
+        "groups": size.groups,
+        "suppressed_rows": size.suppressed,
+        "counterfeit_rows": size.counterfeits,
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,

@@ -76,4 +76,4 @@ def _make(root: Path, policy: Policy) -> Ledger:
         "promises": policy.promises,
         "tool": republish.__version__,
     }
-    return Ledger.create(root, first, policy.ledger)
+    return Ledger.create(root, first, policy.ledger, policy.store)

@@ -26,6 +26,10 @@ LEDGER = (
 SERIES = ("view-read", "grouped", "release-written", "verified", "gated", "private-written")
 """The points of `publish` before the ledger takes over."""
 
+STORES = ("copied", "uncovered")
+"""The points between "after-commit" and "renamed" in a store that cannot rename: after every file that is copied, and
+once the staged files no longer count."""
+
 POINTS = (*SERIES, *LEDGER)
 """Every point there is."""
 

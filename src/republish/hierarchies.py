@@ -122,13 +122,14 @@ class Hierarchy:
 
     def write(self, path: str | Path) -> None:
         """Write the file that `read_hierarchy` reads."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        path = Path(path) if isinstance(path, str) else path
+        with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=";", lineterminator="\n").writerows(self.paths)
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:
     """Read an ARX-style CSV: `;` between cells, no header, leaf first, `*` last."""
-    path = Path(path)
+    path = Path(path) if isinstance(path, str) else path
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return Hierarchy(tuple(tuple(row) for row in csv.reader(file, delimiter=";") if row))

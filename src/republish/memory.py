@@ -18,6 +18,7 @@ import polars as pl
 from numba import njit
 
 from republish.microdata import Microdata
+from republish.places import read_parquet, write_parquet
 from republish.secret import order_of
 from republish.types import BoolArray, IntArray, WordArray
 
@@ -106,8 +107,8 @@ class Memory:
         """The entries of everyone whose last sight is this release."""
         return self.only(self.columns["last"] == release)
 
-    def write(self, path: Path) -> None:
-        """Write the memory as one Parquet file; signatures are spelled out."""
+    def frame(self) -> pl.DataFrame:
+        """The memory as a table, which `memory_of` reads; signatures are spelled out."""
         keys = {name: self.people[:, i] for i, name in enumerate(KEY)}
         frame = pl.DataFrame({**keys, **self.columns}).with_columns(pl.selectors.array().arr.to_list())
         if "signature" in self.columns:
@@ -115,7 +116,11 @@ class Memory:
             place = pl.Series(self.columns["signature"])
             place = pl.select(pl.when(place >= 0).then(place)).to_series()
             frame = frame.with_columns(spelled.gather(place).alias("signature"))
-        frame.write_parquet(path, compression="lz4")  # pseudonyms do not shrink
+        return frame
+
+    def write(self, path: Path) -> None:
+        """Write the memory as one Parquet file."""
+        write_parquet(self.frame(), path, compression="lz4")  # pseudonyms do not shrink
 
 
 def _blank(name: str, people: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -135,12 +140,26 @@ def _stacked(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[An
 
 def read_memory(paths: list[Path], release: int, counts: Path | None = None) -> Memory:
     """The memory of a base file and the files of changes after it, oldest first; and of the file of its counts."""
-    frame = pl.concat([pl.read_parquet(path) for path in paths], how="diagonal") if paths else pl.DataFrame()
-    counted = None if counts is None else pl.read_parquet(counts)
-    if not frame.height:
-        return replace(Memory.empty(release), counts=counted)
-    if len(paths) > 1:
+    frame = read_parquet(paths) if paths else pl.DataFrame()
+    counted = None if counts is None else read_parquet(counts)
+    if len(paths) > 1 and frame.height:
         frame = frame.unique(subset=list(KEY), keep="last", maintain_order=True)
+    return memory_of(frame, release, counted)
+
+
+def read_membership(paths: list[Path], columns: list[str] | None = None) -> pl.DataFrame:
+    """Everyone in a release by pseudonym, from one file or from those of its parts; some columns, or all."""
+    if len(paths) == 1:
+        return read_parquet(paths, columns)
+    everyone = read_parquet(paths, None if columns is None else [*KEY, *columns])
+    everyone = everyone[order_of(np.column_stack([everyone[name].to_numpy() for name in KEY]))]
+    return everyone if columns is None else everyone.select(columns)
+
+
+def memory_of(frame: pl.DataFrame, release: int, counts: pl.DataFrame | None = None) -> Memory:
+    """The memory that a table of `Memory.frame` holds, one line a person."""
+    if not frame.height:
+        return replace(Memory.empty(release), counts=counts)
     people = np.column_stack([frame[name].to_numpy() for name in KEY])
     order = order_of(people)
     signatures: tuple[tuple[int, ...], ...] = ()
@@ -153,7 +172,7 @@ def read_memory(paths: list[Path], release: int, counts: Path | None = None) -> 
         frame = frame.with_columns(places.cast(pl.Int32).fill_null(-1).alias("signature"))
         signatures = tuple(tuple(codes) for codes in distinct.to_list())
     columns = {name: _column(frame[name])[order] for name in frame.columns if name not in KEY}
-    return Memory(people[order], columns, signatures, release, counted)
+    return Memory(people[order], columns, signatures, release, counts)
 
 
 def _column(stored: pl.Series) -> npt.NDArray[Any]:

@@ -67,7 +67,8 @@ class Microdata:
 
     `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
     its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
-    are sorted, and no identifier is left. `compromised` is what outsiders know of single rows.
+    are sorted, and no identifier is left. `compromised` is what outsiders know of single rows. Where the view is
+    only a part of a table, `at_large` is what that table says of its sensitive values.
     """
 
     schema: Schema
@@ -79,6 +80,7 @@ class Microdata:
     insensitive: pl.DataFrame
     people: WordArray | None = None
     compromised: Compromised | None = None
+    at_large: Whole | None = None
 
     @property
     def rows(self) -> int:
@@ -92,7 +94,9 @@ class Microdata:
 
     @cached_property
     def whole(self) -> Whole:
-        """What the whole view says of its sensitive values."""
+        """What the whole view says of its sensitive values, or the table that it is a part of."""
+        if self.at_large is not None:
+            return self.at_large
         return whole_of(self.schema.sensitive, self.codes, self.values)
 
     def pseudonymous(self, secret: Secret) -> Microdata:

@@ -13,6 +13,7 @@ from typing import Any
 
 import tomli_w
 
+from republish.databases.address import require_ledger
 from republish.errors import PolicyError
 from republish.gate import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
@@ -25,8 +26,8 @@ from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
-_MAY_CHANGE = ("one_table", "ledger")  # neither says what is promised
-_SECTIONS = {"schema", "publisher", "require", "knowledge", "gate", "seed", "one_table", "ledger"}
+_MAY_CHANGE = ("one_table", "ledger", "store")  # none says what is promised
+_SECTIONS = {"schema", "publisher", "require", "knowledge", "gate", "seed", "one_table", "ledger", "store"}
 _KNOWLEDGE = "knowledge"
 
 
@@ -40,6 +41,7 @@ class Policy:
     one_table: bool = False
     ledger: str | None = None
     gate: Gate | None = None
+    store: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
@@ -51,6 +53,8 @@ class Policy:
             raise PolicyError(
                 "a series needs an identifier column to recognise people again; label one in the schema"
             )
+        if self.ledger:
+            require_ledger(self.ledger, PolicyError)  # never a password in series.toml
         if self.knowledge is not None:
             self.knowledge.classes.require_fit(self.schema)
         if self.gate is not None:
@@ -115,6 +119,8 @@ class Policy:
         document: dict[str, Any] = {"seed": self.seed, "one_table": self.one_table}
         if self.ledger:
             document["ledger"] = self.ledger
+        if self.store:
+            document["store"] = self.store
         document["publisher"] = {"name": self.publisher.name, **parameters_of(self.publisher)}
         extra = self.publisher.require
         if extra:
@@ -143,7 +149,7 @@ class Policy:
             tables[column].write(folder / _HIERARCHIES / file)
         if self.knowledge is not None and self.schema.sensitive is not None:
             self.knowledge.write(folder / _KNOWLEDGE, self.schema.sensitive.name)
-        (folder / FILE).touch(mode=0o600)  # the address of a database may hold a password
+        (folder / FILE).touch(mode=0o600)  # the address of a database is nobody else's business
         (folder / FILE).write_text(tomli_w.dumps(self.document()), encoding="utf-8")
 
 
@@ -194,6 +200,8 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
     if not isinstance(name, str):
         raise PolicyError(f'{FILE} needs a publisher: [publisher] with name = "mondrian"')
     seed, one_table = document.get("seed", 0), document.get("one_table", False)
+    if not isinstance(document.get("store", ""), str):
+        raise PolicyError(f'{FILE}: store must be a folder or an address, such as "s3://bucket/folder"')
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(one_table, bool):
         raise PolicyError(f"{FILE}: seed must be a whole number, one_table true or false")
     require = parse_requirements(document.get("require", {}))
@@ -205,6 +213,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         one_table,
         document.get("ledger"),
         None if document.get("gate") is None else gate_from_mapping(document["gate"]),
+        document.get("store"),
     )
 
 

@@ -1,6 +1,7 @@
 """One published table: generalized values, group numbers, counterfeit counts.
 
-`table.csv` is for people, `table.parquet` for programs; both say the same. Rows and group numbers
+`table.csv` is for people, `table.parquet` for programs; both say the same. A large table may lie in parts, in a
+folder of that name, and then there is no `table.csv`. Rows and group numbers
 are permuted afresh by the secret of the series: neither tells of the order of the source, and a
 group number means nothing in another release.
 """
@@ -28,6 +29,7 @@ from republish.cells import (
 from republish.errors import LedgerError
 from republish.grouping import Grouping
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
+from republish.places import nearby, parquet_schema, read_csv, read_parquet, write_csv, write_parquet
 from republish.scales import Scales
 from republish.schema import Schema
 from republish.secret import Secret
@@ -144,11 +146,11 @@ class Release:
             ):  # a text a cell of millions of rows would weigh much
                 block = self._spread(texts, slice(start, start + _BLOCK))
                 block.write_csv(file, include_header=start == 0)
-        self.frame().write_parquet(folder / TABLE_PARQUET)
+        write_parquet(self.frame(), folder / TABLE_PARQUET)
         if self.counterfeits.any():
             held = np.flatnonzero(self.counterfeits)
             statistics = pl.DataFrame({"group": held + 1, "count": self.counterfeits[held]})
-            statistics.write_csv(folder / COUNTERFEITS)
+            write_csv(statistics, folder / COUNTERFEITS)
         (folder / ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -198,23 +200,25 @@ def _plain_numbers(values: pl.Series) -> pl.Series:
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
     """The release that `Release.write` wrote into a folder; its cells are read one column at a time."""
-    path = folder / TABLE_PARQUET
+    plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     try:
-        types = pl.read_parquet_schema(path)
-        group = pl.read_parquet(path, columns=["group"])["group"].to_numpy()
-        groups = int(group.max()) if len(group) else 0
-        a_row = np.zeros(groups, dtype=np.int64)
-        a_row[group - 1] = np.arange(len(group))
-        plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
-        cells = [name for name in types if name not in (*plain, "group")]
-        by_group = pl.DataFrame([pl.read_parquet(path, columns=[name])[name].gather(a_row) for name in cells])
-        rest = pl.read_parquet(path, columns=plain).select(plain) if plain else pl.DataFrame()
+        with nearby(folder / TABLE_PARQUET) as path:
+            types = parquet_schema(path)
+            group = read_parquet(path, ["group"])["group"].to_numpy()
+            groups = int(group.max()) if len(group) else 0
+            a_row = np.zeros(groups, dtype=np.int64)
+            a_row[group - 1] = np.arange(len(group))
+            cells = [name for name in types if name not in (*plain, "group")]
+            by_group = pl.DataFrame([read_parquet(path, [name])[name].gather(a_row) for name in cells])
+            rest = read_parquet(path, plain).select(plain) if plain else pl.DataFrame()
     except (pl.exceptions.PolarsError, OSError):
-        raise LedgerError(f"{path} is missing or damaged; restore it from a backup") from None
+        raise LedgerError(
+            f"{folder / TABLE_PARQUET} is missing or damaged; restore it from a backup"
+        ) from None
     counterfeits = np.zeros(groups, dtype=np.int64)
     statistics = folder / COUNTERFEITS
     if statistics.exists():
-        held = pl.read_csv(statistics)
+        held = read_csv(statistics)
         counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
     level = by_group[LEVEL].to_numpy() if LEVEL in types else None
     return Release(

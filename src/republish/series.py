@@ -7,14 +7,14 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from republish import faults
-from republish.about import about_release
-from republish.compromised import compromised_table, with_compromised
+from republish.about import Size, about_release
+from republish.compromised import with_compromised
 from republish.creation import create_folder
 from republish.dates import moment_of
 from republish.errors import LedgerError
@@ -23,10 +23,12 @@ from republish.gate import Gate
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
 from republish.inference import Reasoning
+from republish.keeping import write_private
 from republish.ledger import Draft, Entry, Ledger
-from republish.memory import KEY, Memory, compare, read_memory, sight
+from republish.memory import KEY, Memory, compare, read_membership, read_memory, sight
 from republish.metrics import measure
 from republish.microdata import Microdata, read_view
+from republish.places import place_of
 from republish.policy import Policy, read_policy
 from republish.published import Published
 from republish.publishers import Publisher
@@ -37,7 +39,7 @@ from republish.secret import Secret, pseudonym_texts
 from republish.types import IntArray
 from republish.verdict import Verdict, recorded_problems
 from republish.verify import Verification, verify_against_view, verify_release
-from republish.verify_beliefs import require_beliefs, shown_to
+from republish.verify_beliefs import shown_to
 from republish.verify_bt import checks_of_beliefs
 from republish.verify_series import (
     Appearances,
@@ -46,6 +48,9 @@ from republish.verify_series import (
     signatures_of,
     verify_series,
 )
+
+if TYPE_CHECKING:
+    from republish.engines import Engine
 
 Progress = Callable[[str], None]
 STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
@@ -70,15 +75,17 @@ class Series:
         ledger: str | None = None,
         one_table: bool = False,
         gate: Gate | None = None,
+        store: str | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
-        adversaries would find out too much.
+        adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
+        memory; ledger and secret stay in the folder of the series.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate)
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, store and str(place_of(store)))
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
@@ -88,7 +95,7 @@ class Series:
         if not root.is_dir():
             raise LedgerError(f"there is no series at {root}; `republish init {root} ...` makes one")
         policy = read_policy(root)
-        return cls(root, policy, Ledger.open(root, policy.ledger))
+        return cls(root, policy, Ledger.open(root, policy.ledger, policy.store))
 
     # What is stored -------------------------------------------------------------------------------
 
@@ -168,22 +175,24 @@ class Series:
 
     def appearances(self, number: int) -> pl.DataFrame:
         """Private: everyone in a release with group, sensitive code and a digest of the quasi-identifiers."""
-        frame = pl.read_parquet(self.ledger.path(self.membership_file(number)))
+        frame = self._membership(number)
         words = np.column_stack([frame[name].to_numpy() for name in KEY])
         return pl.DataFrame([pseudonym_texts(words), *(frame[name] for name in ("group", "code", "row"))])
 
     def classes(self, number: int) -> IntArray:
         """Private: the class of everyone in a release, as the publisher's knowledge divides people."""
-        frame = pl.read_parquet(self.ledger.path(self.membership_file(number)), columns=["class"])
-        return frame["class"].cast(pl.Int64).to_numpy()
+        return self._membership(number, ["class"])["class"].cast(pl.Int64).to_numpy()
 
-    def membership_file(self, number: int) -> str:
-        """The name of the newest membership file of a release; forgetting someone writes a new one."""
-        name = str(self.record(number).payload["membership"])
+    def _membership(self, number: int, columns: list[str] | None = None) -> pl.DataFrame:
+        return read_membership([self.ledger.path(name) for name in self.membership_files(number)], columns)
+
+    def membership_files(self, number: int) -> list[str]:
+        """The newest files that hold the membership of a release, in their order; `forget` writes new ones."""
+        found: str | list[str] = self.record(number).payload["membership"]
         for entry in self.ledger.entries():
             if entry.kind == "forget":
-                name = entry.payload["memberships"].get(str(number), name)
-        return name
+                found = entry.payload["memberships"].get(str(number), found)
+        return [found] if isinstance(found, str) else found
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the newest file of what outsiders know of people in a release, where there is one."""
@@ -213,9 +222,11 @@ class Series:
             )
         return secret
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> SeriesVerification:
-        """Recompute everything that the series promises from what is stored."""
-        found = verify_series(self, progress)
+    def verify(
+        self, progress: Callable[[int, int], None] | None = None, engine: Engine | None = None
+    ) -> SeriesVerification:
+        """Recompute everything that the series promises from what is stored; in parts where an engine is given."""
+        found = verify_series(self, progress) if engine is None else engine.verify(self, progress)
         return replace(found, problems=(*self._policy_problems(), *found.problems))
 
     def _policy_problems(self) -> list[str]:
@@ -247,14 +258,18 @@ class Series:
         dry_run: bool = False,
         progress: Progress | None = None,
         compromised: Any = None,
+        engine: Engine | None = None,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
         A dry run returns what the gate says without raising it.
 
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
-        sensitive value, and how sure they are of it in a column p.
+        sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
+        machines: see `republish.engines`.
         """
+        if engine is not None:
+            return engine.publish(self, view, as_of, dry_run, progress, compromised)
         step = progress or (lambda _: None)
         with self.ledger.lock("publish --dry-run" if dry_run else "publish"):
             self.ledger.require_present()
@@ -292,7 +307,7 @@ class Series:
                     arrivals=compare(seen, number, memory),
                     measures=measures,
                     verification=verification,
-                    folder=None if dry_run else self.root / "releases" / f"{number:04d}",
+                    folder=None if dry_run else self.ledger.layout.release(number),
                     gate=self._judge(release, raw, seen, step),
                 )
                 if dry_run:
@@ -301,7 +316,7 @@ class Series:
                     done.gate.require()
                 faults.reach("gated")
                 step(STEPS[5])
-                kept = self._write_private(draft, raw, grouping, seen, memory)
+                kept = write_private(self, draft, raw, grouping, seen, memory)
                 faults.reach("private-written")
                 step(STEPS[6])
                 payload = done.as_dict() | kept | policy_record(self.policy)
@@ -313,7 +328,8 @@ class Series:
         """Write what may leave the house; return the published group of every row of the view."""
         number = draft.release or 0
         release, group_of_row = build_release(view, grouping, self.secret(), self.policy.seed, number)
-        release.write(draft.folder, about_release(self.policy, number, moment, release, grouping))
+        size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
+        release.write(draft.folder, about_release(self.policy, number, moment, size))
         return group_of_row
 
     def _verify_draft(
@@ -346,48 +362,3 @@ class Series:
         step(STEPS[4])
         source = WithDraft(self, Coming(release, view, seen))
         return judge(self.policy.gate, source, lambda name: step(f"{STEPS[4]}: {name}"))
-
-    def _write_private(
-        self, draft: Draft, view: Microdata, grouping: Grouping, seen: Memory, memory: Memory
-    ) -> dict[str, Any]:
-        """Write memory, membership and scales; return the names under which the ledger knows them."""
-        scales = draft.private_file("scales", ".json")
-        scales.write_text(
-            json.dumps(Scales.of(view).to_json(view.schema), ensure_ascii=False), encoding="utf-8"
-        )
-        membership = draft.private_file("membership")
-        columns = {name: seen.columns[name] for name in ("group", "code", "row")}
-        if self.reasoning is not None:
-            columns["class"] = self.reasoning.respondents(view).classes.astype(np.int32)
-        Memory(seen.people, columns).write(membership)
-        known = memory.merged(seen)
-        after = self.policy.publisher.remember(view, grouping, known)
-        if self.reasoning is not None:
-            shown = shown_to(self.reasoning, view, draft.folder)
-            require_beliefs(self.reasoning, shown, seen.columns["group"], known, after)
-        earlier = self.memory_files()
-        path = draft.private_file("memory")
-        since_base = sum(list(earlier.values())[1:]) + seen.size
-        if since_base > after.size // 2:  # a fresh base costs little more than the changes
-            after.write(path)
-            files, superseded = {draft.name(path): after.size}, list(earlier)
-        else:
-            after.seen_in(draft.release or 0).write(path)
-            files, superseded = {**earlier, draft.name(path): seen.size}, []
-        more: dict[str, str] = {}
-        if after.counts is not None:
-            counts = draft.private_file("counts")
-            after.counts.write_parquet(counts)
-            more["counts"] = draft.name(counts)
-            superseded += [name for name in [self.counts_file()] if name]
-        if view.compromised is not None:
-            told = draft.private_file("compromised")
-            compromised_table(view).write_parquet(told)
-            more["compromised"] = draft.name(told)
-        return more | {
-            "scales": draft.name(scales),
-            "membership": draft.name(membership),
-            "memory": list(files),
-            "memory_rows": list(files.values()),
-            "erased": superseded,
-        }

@@ -1,4 +1,4 @@
-"""Any table in: CSV, Parquet, pandas, polars, Arrow, each read as one polars frame or refused.
+"""Any table in: CSV, Parquet, PostgreSQL, pandas, polars, Arrow, each read as one polars frame or refused.
 
 CSV cells are read as text and become numbers or dates only where the schema says so; identifiers
 are never altered. A record with too few or too many cells is an error, not a row of blanks; blank
@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numba import njit
 
+from republish.databases import is_database
 from republish.errors import ViewError
 
 _SEPARATORS = ",;\t|"
@@ -29,8 +30,14 @@ def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] 
 
     CSV columns named in `numbers` come as numbers where every cell is one, and as text where one is not.
     """
-    in_file = isinstance(source, str | Path)
-    frame = _read_file(Path(source), missing, set(numbers)) if in_file else _from_memory(source)
+    if is_database(source):
+        from republish.databases.source import read_database
+
+        frame = read_database(source)
+    elif isinstance(source, str | Path):
+        frame = _read_file(Path(source), missing, set(numbers))
+    else:
+        frame = _from_memory(source)
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
     if mixed:
         raise ViewError(_ONE_TYPE.format(", ".join(mixed)))
@@ -196,7 +203,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
     raise ViewError(
-        f"a view is a CSV or Parquet path, or a pandas, polars or Arrow table; found {type(source).__name__}"
+        "a view is a CSV or Parquet path, the address of a PostgreSQL table, or a pandas, polars or Arrow table; "
+        f"found {type(source).__name__}"
     )
 
 

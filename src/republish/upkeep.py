@@ -14,6 +14,7 @@ from republish.hierarchies import read_hierarchy
 from republish.ledger import Draft
 from republish.memory import KEY, Memory
 from republish.microdata import read_identifiers
+from republish.places import read_parquet, write_parquet
 from republish.policy import table_hierarchies
 from republish.secret import order_of
 from republish.series import Series
@@ -108,26 +109,35 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
     return Forgotten(len(people), len(known), len(memberships), CONSEQUENCE)
 
 
-def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:
+def _without(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str | list[str]], list[str]]:
     """Fresh membership files in which these people are nobody; their rows stay, so that groups still add up."""
     nobody = Memory(people[order_of(people)], {})
-    memberships, replaced = {}, []
+    memberships: dict[str, str | list[str]] = {}
+    replaced = []
     for entry in series.records:
         number = entry.release or 0
-        name = series.membership_file(number)
-        frame = pl.read_parquet(series.ledger.path(name))
-        words = np.column_stack([frame[key].to_numpy() for key in KEY])
-        gone = nobody.find(words) >= 0
-        if not gone.any():
-            continue
-        words[gone] = 0
-        path = draft.private_file("membership", release=number)
-        nameless = [pl.Series(key, words[:, i]) for i, key in enumerate(KEY)]
-        unlinked = pl.Series("row", np.where(gone, np.uint64(0), frame["row"].to_numpy()))
-        frame.with_columns(*nameless, unlinked).write_parquet(path)
-        memberships[str(number)] = draft.name(path)
-        replaced.append(name)
+        names = series.membership_files(number)
+        fresh = [_nameless(series, name, nobody, draft, number) for name in names]
+        if any(fresh):
+            now = [new or old for new, old in zip(fresh, names, strict=True)]
+            memberships[str(number)] = now if len(now) > 1 else now[0]
+            replaced += [old for new, old in zip(fresh, names, strict=True) if new]
     return memberships, replaced
+
+
+def _nameless(series: Series, name: str, nobody: Memory, draft: Draft, release: int) -> str | None:
+    """The name of a fresh copy of a membership file without these people; None where it has none of them."""
+    frame = read_parquet(series.ledger.path(name))
+    words = np.column_stack([frame[key].to_numpy() for key in KEY])
+    gone = nobody.find(words) >= 0
+    if not gone.any():
+        return None
+    words[gone] = 0
+    path = draft.private_file("membership", release=release)
+    nameless = [pl.Series(key, words[:, i]) for i, key in enumerate(KEY)]
+    unlinked = pl.Series("row", np.where(gone, np.uint64(0), frame["row"].to_numpy()))
+    write_parquet(frame.with_columns(*nameless, unlinked), path)
+    return draft.name(path)
 
 
 def _places(series: Series) -> list[str]:
@@ -145,11 +155,11 @@ def _untold(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, 
         name = series.compromised_file(number)
         if name is None:
             continue
-        frame = pl.read_parquet(series.ledger.path(name))
+        frame = read_parquet(series.ledger.path(name))
         others = frame.join(gone, on=list(KEY), how="anti", maintain_order="left")
         if others.height < frame.height:
             path = draft.private_file("compromised", release=number)
-            others.write_parquet(path)
+            write_parquet(others, path)
             files[str(number)] = draft.name(path)
             replaced.append(name)
     return files, replaced

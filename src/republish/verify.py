@@ -18,8 +18,9 @@ import polars as pl
 from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
 from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
+from republish.places import nearby, parquet_rows, parquet_schema, read_csv, read_parquet
 from republish.release import COUNTERFEITS, LEVEL, TABLE_CSV, TABLE_PARQUET, Release
-from republish.requirements import Requirement
+from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
 from republish.schema import Schema
 from republish.tables import read_table
@@ -128,23 +129,40 @@ class Table(Protocol):
 
 
 class _StoredTable:
-    """A Parquet file whose columns are read when asked for, so that a large release is never whole in memory."""
+    """A stored table whose columns are read when asked for, so that a large release is never whole in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.schema: Mapping[str, pl.DataType] = pl.read_parquet_schema(path)
+        self.schema: Mapping[str, pl.DataType] = parquet_schema(path)
         self.columns = list(self.schema)
-        self.height = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        self.height = parquet_rows(path)
 
     def __getitem__(self, name: str, /) -> pl.Series:
-        return pl.read_parquet(self._path, columns=[name])[name]
+        return read_parquet(self._path, [name])[name]
 
 
-def verify_release(folder: Path, schema: Schema, requirements: Sequence[Requirement]) -> Verification:
-    """Check a stored release: its promises from the Parquet table, and that both tables say the same."""
-    frame = _StoredTable(folder / TABLE_PARQUET)
-    found = verify_frame(frame, schema, requirements)
-    return found.with_checks(_same_tables(frame, folder, schema), _counterfeits_fit(frame, folder))
+@dataclass(frozen=True)
+class AtLarge:
+    """The table that a part belongs to: its sensitive values, code by code, and what it says of them."""
+
+    values: pl.Series
+    whole: Whole
+
+
+def verify_release(
+    folder: Path, schema: Schema, requirements: Sequence[Requirement], large: AtLarge | None = None
+) -> Verification:
+    """Check a stored release: its promises from the Parquet table, and that both tables say the same.
+
+    A table in parts has no CSV table that could say something else.
+
+    Where it is a part of one, groups whole, `large` is the table that closeness is measured by.
+    """
+    with nearby(folder / TABLE_PARQUET) as path:
+        frame = _StoredTable(path)
+        found = verify_frame(frame, schema, requirements, large=large)
+        same = [_same_tables(frame, folder, schema)] if (folder / TABLE_CSV).exists() else []
+        return found.with_checks(*same, _counterfeits_fit(frame, folder))
 
 
 def verify_frame(
@@ -152,19 +170,20 @@ def verify_frame(
     schema: Schema,
     requirements: Sequence[Requirement],
     suppressed: BoolArray | None = None,
+    large: AtLarge | None = None,
 ) -> Verification:
-    """Check a table, `suppressed` rows aside."""
+    """Check a table, `suppressed` rows aside; see `verify_release` for `large`."""
     columns = _quasi_columns(frame, schema)
     if suppressed is None:
         suppressed = np.zeros(frame.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
         raise PolicyError("these requirements need a sensitive column; label one in the schema")
     codes, values = (
-        sensitive_codes(frame[schema.sensitive.name], schema.sensitive)
+        sensitive_codes(frame[schema.sensitive.name], schema.sensitive, large.values if large else None)
         if schema.sensitive is not None
         else no_codes(frame.height)
     )
-    whole = whole_of(schema.sensitive, codes, values)
+    whole = whole_of(schema.sensitive, codes, values) if large is None else large.whole
     group, groups = _number_groups(frame, columns)
     kept = ~suppressed
     group, groups = _renumber(group[kept]) if suppressed.any() else (group, groups)
@@ -281,13 +300,19 @@ def _uniform(frame: Table, columns: list[str]) -> Check:
     )
 
 
+def same_tables(folder: Path, schema: Schema) -> Check:
+    """The CSV table of a stored release must say what its Parquet table says."""
+    with nearby(folder / TABLE_PARQUET) as path:
+        return _same_tables(_StoredTable(path), folder, schema)
+
+
 def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
     """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
     levels = [LEVEL] if LEVEL in frame.columns else []
     plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     cells = [column.name for column in schema.quasi_identifiers]
     types = {name: frame.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
-    csv = pl.read_csv(folder / TABLE_CSV, schema_overrides=types)
+    csv = read_csv(folder / TABLE_CSV, schema_overrides=types)
     if csv.height != frame.height or set(csv.columns) != set(types):
         return Check("same tables", False, _SAME, None, 0, max(csv.height, frame.height))
     differs = np.zeros(frame.height, dtype=np.bool_)
@@ -334,7 +359,7 @@ def _counterfeits_fit(frame: Table, folder: Path) -> Check:
     wrong = 0
     if path.exists():
         sizes = frame["group"].to_frame().group_by("group").len()
-        stated = pl.read_csv(path, schema_overrides={"group": pl.Int32}).join(sizes, on="group", how="left")
+        stated = read_csv(path, schema_overrides={"group": pl.Int32}).join(sizes, on="group", how="left")
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
         ).height

@@ -23,6 +23,7 @@ from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory import KEY, Memory
 from republish.microdata import Microdata, sensitive_codes
+from republish.places import read_parquet
 from republish.release import TABLE_PARQUET
 from republish.types import BoolArray, FloatArray, IntArray
 from republish.verify import Check
@@ -70,7 +71,7 @@ class Kept(Protocol):
 def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[IntArray, IntArray]:
     """Group and code of every row of a stored release."""
     assert schema.sensitive is not None
-    frame = pl.read_parquet(folder / TABLE_PARQUET, columns=["group", schema.sensitive.name])
+    frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     return frame["group"].to_numpy(), codes
 
@@ -84,16 +85,22 @@ def shown_in(series: Kept, entry: Entry, members: pl.DataFrame) -> Shown:
     """What an adversary sees of a stored release: membership, table, and what was known of single people."""
     number = entry.release or 0
     values = series.values_at(number)
-    words = np.column_stack([members[key].to_numpy() for key in KEY])
     compromised = None
     name = series.compromised_file(number)
     if name is not None:
-        known = pl.read_parquet(series.ledger.path(name))
+        known = read_parquet(series.ledger.path(name))
         place = members.select(KEY).with_row_index("row")
         found = known.join(place, on=list(KEY), how="inner", maintain_order="left")
         compromised = Compromised(*(found[name].to_numpy() for name in ("row", "code", "p")))
-    people = Respondents(words, members["class"].to_numpy(), members["code"].to_numpy(), values, compromised)
-    return Shown(people, *published_rows(series.ledger.folder(number), series.schema, values))
+    shown = shown_of(series.ledger.folder(number), series.schema, values, members)
+    return shown._replace(people=shown.people._replace(compromised=compromised))
+
+
+def shown_of(folder: Path, schema: Schema, values: pl.Series, members: pl.DataFrame) -> Shown:
+    """What an adversary sees of a stored release who knows nothing of single people."""
+    words = np.column_stack([members[key].to_numpy() for key in KEY])
+    people = Respondents(words, members["class"].to_numpy(), members["code"].to_numpy(), values)
+    return Shown(people, *published_rows(folder, schema, values))
 
 
 def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray) -> Check:
@@ -162,12 +169,18 @@ class BeliefWalk:
 
     def differences(self, stored: Memory) -> list[str]:
         """What a stored memory believes otherwise, in numbers of people; whoever cannot be told is left out."""
+        return self.sentences(self.otherwise(stored), stored.counts)
+
+    def otherwise(self, stored: Memory) -> int:
+        """Of how many people a stored memory believes otherwise."""
         people = self.memory.people[self.lost.find(self.memory.people) < 0]
         mine, theirs = self.memory.find(people), stored.find(people)
-        mine, theirs = mine[theirs >= 0], theirs[theirs >= 0]
-        wrong = unlike(self.memory, mine, stored, theirs)
+        return unlike(self.memory, mine[theirs >= 0], stored, theirs[theirs >= 0])
+
+    def sentences(self, wrong: int, kept: pl.DataFrame | None) -> list[str]:
+        """What is wrong, in words; `kept` are the stored counts of what followed what."""
         found = [f"the memory believes otherwise of {wrong} people than the releases say"] if wrong else []
-        ours, kept = self.memory.counts, stored.counts
+        ours = self.memory.counts
         if ours is not None and not self.counts_lost and (kept is None or not ours.equals(kept)):
             found.append("the counts of what followed what are not those of the views")
         return found

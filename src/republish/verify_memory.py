@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,8 @@ from republish.types import IntArray, WordArray
 from republish.verify_promises import Appearances
 
 _COLUMNS = ("first", "last", "row", "code", "group")
-_SCHEMA: dict[str, type[pl.DataType]] = {
+_PEOPLE, _LOST, _STRANGE, _GROUPS = "people", "lost", "strange", "earlier groups"
+SEEN: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(KEY, pl.UInt64),
     "first": pl.Int32,
     "last": pl.Int32,
@@ -22,6 +24,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     "signature": pl.String,
     "life": pl.Int32,
 }
+"""The columns of everyone's last sight."""
 
 
 class Rebuilt:
@@ -31,7 +34,7 @@ class Rebuilt:
     """
 
     def __init__(self, with_groups: bool) -> None:
-        self.last = pl.DataFrame(schema=_SCHEMA)
+        self.last = pl.DataFrame(schema=SEEN)
         self.groups: list[pl.DataFrame] | None = [] if with_groups else None
 
     def known(self, now: Appearances) -> pl.DataFrame:
@@ -63,26 +66,26 @@ class Rebuilt:
 
     def differences(self, memory: Memory, with_signatures: bool) -> list[str]:
         """What a stored memory has wrong, in numbers of people."""
+        return sentences(self.compared(memory, with_signatures))
+
+    def compared(self, memory: Memory, with_signatures: bool) -> Counter[str]:
+        """Of how many people a stored memory has what wrong; `sentences` says it in words."""
         stored = _keys(memory.people).with_columns(
-            *(pl.Series(name, memory.columns[name], dtype=_SCHEMA[name]) for name in _COLUMNS),
+            *(pl.Series(name, memory.columns[name], dtype=SEEN[name]) for name in _COLUMNS),
             signature=spelled_signatures(memory),
         )
         key = list(KEY)
-        found = []
-        lost = self.last.join(stored, on=key, how="anti").height
-        if lost:
-            found.append(f"the memory lacks {lost} of {self.last.height} people who are in the memberships")
-        strange = stored.join(self.last, on=key, how="anti").height
-        if strange:
-            found.append(f"the memory holds {strange} people who are in no membership")
+        found = Counter(
+            {
+                _PEOPLE: self.last.height,
+                _LOST: self.last.join(stored, on=key, how="anti").height,
+                _STRANGE: stored.join(self.last, on=key, how="anti").height,
+                _GROUPS: self._wrong_groups(memory),
+            }
+        )
         both = self.last.join(stored, on=key, how="inner", suffix="_stored")
         for name in (*_COLUMNS, *(["signature"] if with_signatures else [])):
-            wrong = int(both[name].ne_missing(both[f"{name}_stored"]).sum())
-            if wrong:
-                found.append(f"the memory has another {name} of {wrong} people than the memberships")
-        wrong = self._wrong_groups(memory)
-        if wrong:
-            found.append(f"the memory has other earlier groups of {wrong} people than the memberships")
+            found[name] = int(both[name].ne_missing(both[f"{name}_stored"]).sum())
         return found
 
     def _wrong_groups(self, memory: Memory) -> int:
@@ -94,6 +97,21 @@ class Rebuilt:
             stored = memory.columns.get(f"group@{release}", np.zeros(memory.size, dtype=np.int32))
             wrong |= stored != _groups(lives, groups)
         return int(np.count_nonzero(wrong))
+
+
+def sentences(wrong: Mapping[str, int]) -> list[str]:
+    """What a stored memory has wrong, in words; counts of several parts of it may be added up before."""
+    found = []
+    if wrong.get(_LOST):
+        found.append(f"the memory lacks {wrong[_LOST]} of {wrong[_PEOPLE]} people who are in the memberships")
+    if wrong.get(_STRANGE):
+        found.append(f"the memory holds {wrong[_STRANGE]} people who are in no membership")
+    for name in (*_COLUMNS, "signature"):
+        if wrong.get(name):
+            found.append(f"the memory has another {name} of {wrong[name]} people than the memberships")
+    if wrong.get(_GROUPS):
+        found.append(f"the memory has other earlier groups of {wrong[_GROUPS]} people than the memberships")
+    return found
 
 
 def spelled_signatures(memory: Memory) -> pl.Series:

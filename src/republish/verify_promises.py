@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from republish.microdata import sensitive_codes
+from republish.places import read_parquet
 from republish.release import TABLE_PARQUET
 from republish.schema import Schema
 from republish.types import BoolArray, IntArray
@@ -100,15 +101,21 @@ class Appearances:
         return pl.select(pl.when(there).then(spelled)).to_series()
 
 
-def signatures_of(folder: Path, schema: Schema, values: pl.Series) -> Signatures:
-    """The signature of every group of a stored release, from the published table and the values known then."""
+def signatures_of(folder: Path, schema: Schema, values: pl.Series, groups: int = 0) -> Signatures:
+    """The signature of every group of a stored release, from the published table and the values known then.
+
+    There are as many as the highest number of a group says, and at least `groups`; null where a number has no rows.
+    """
     assert schema.sensitive is not None
-    frame = pl.read_parquet(folder / TABLE_PARQUET, columns=["group", schema.sensitive.name])
+    frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     pairs = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len("rows")
     pairs = pairs.sort("group", "code")
-    spelled = pairs.group_by("group", maintain_order=True).agg(pl.col("code").cast(pl.String)).sort("group")
-    return Signatures(spelled["code"].list.join(","), len(values), pairs)
+    spelled = pairs.group_by("group").agg(pl.col("code").cast(pl.String).str.join(","))
+    top = max(groups, int(pairs["group"].max() or 0))  # type: ignore[arg-type]
+    numbers = pl.DataFrame({"group": pl.Series(np.arange(1, top + 1), dtype=frame["group"].dtype)})
+    of_group = numbers.join(spelled, on="group", how="left", maintain_order="left")["code"]
+    return Signatures(of_group, len(values), pairs)
 
 
 def no_signatures(groups: int) -> Signatures:

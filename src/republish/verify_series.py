@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
-from republish.memory import KEY, Memory
-from republish.microdata import sensitive_codes
-from republish.release import COUNTERFEITS, TABLE_PARQUET
+from republish.memory import KEY, Memory, read_membership
 from republish.requirements import Requirement, parse_requirements
 from republish.schema import Schema
 from republish.types import BoolArray, IntArray
-from republish.verify import Check, Verification, verify_release
-from republish.verify_beliefs import BeliefWalk, shown_in, similar
+from republish.verify import AtLarge, Check, Verification, verify_release
+from republish.verify_beliefs import BeliefWalk, Shown, shown_in, similar
 from republish.verify_cohorts import DETERMINED, CohortWalk, few_determined, known_from
+from republish.verify_membership import group_sizes, members_fit, repeated, with_repeated
 from republish.verify_memory import Rebuilt, spelled_signatures
 from republish.verify_promises import (
     ABOUT_SIGNATURES,
@@ -53,7 +52,7 @@ __all__ = [
 ]
 
 WITHSTAND = "withstand"
-_UNREADABLE = (OSError, pl.exceptions.PolarsError, SchemaError, ViewError, LedgerError, PolicyError)
+UNREADABLE = (OSError, pl.exceptions.PolarsError, SchemaError, ViewError, LedgerError, PolicyError)
 
 
 def check_against_memory(
@@ -165,8 +164,8 @@ class Stored(Protocol):
         """What is remembered of everyone published so far."""
         ...
 
-    def membership_file(self, number: int) -> str:
-        """The name of the membership file of a release."""
+    def membership_files(self, number: int) -> list[str]:
+        """The names of the files that hold the membership of a release, in their order."""
         ...
 
     def known_values(self) -> pl.Series:
@@ -186,7 +185,7 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
     """Check the chain and all files, then every promise of every release and the memory, from what is stored."""
     problems = list(series.ledger.check())
     records, schema = series.ledger.releases(), series.schema
-    walk = _Walk(series)
+    walk = Walk(series.policy.promises, recorded_promises(records), series.reasoning)
     releases: dict[int, Verification] = {}
     for done, entry in enumerate(records, start=1):
         number = entry.release or done
@@ -194,7 +193,7 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
             problems.append(f"release {number} records other promises than the policy makes")
         try:
             releases[number] = _verify_stored(series, entry, schema, walk)
-        except _UNREADABLE:
+        except UNREADABLE:
             problems.append(f"release {number} cannot be read any more")
         if progress:
             progress(done, len(records))
@@ -208,27 +207,35 @@ def verify_series(series: Stored, progress: Callable[[int, int], None] | None = 
                 problems += walk.trail.differences(memory)
             if walk.cohorts is not None:
                 problems += walk.cohorts.differences(memory)
-        except _UNREADABLE:
+        except UNREADABLE:
             problems.append("the memory cannot be read any more")
     unseen = tuple(walk.promises.get("when_published", ()))
     return SeriesVerification(tuple(problems), releases, walk.new_lives, unseen)
 
 
-class _Walk:
-    """What an auditor carries from release to release: what must be remembered, and what an adversary believes."""
+def recorded_promises(records: Iterable[Entry]) -> list[str]:
+    """All promises over the series that releases were recorded with."""
+    return [promise for entry in records for promise in entry.payload["promises"]["series"]]
 
-    def __init__(self, series: Stored) -> None:
-        self.promises = series.policy.promises
-        reasoning = series.reasoning
+
+class Walk:
+    """What an auditor carries from release to release: what must be remembered, and what an adversary believes.
+
+    `promises` are those of the policy, `recorded` those over the series that releases were recorded with.
+    """
+
+    def __init__(
+        self, promises: dict[str, Any], recorded: Iterable[str], reasoning: Reasoning | None
+    ) -> None:
+        self.promises = promises
         self.beliefs = None if reasoning is None else BeliefWalk(reasoning)
-        recorded = [
-            promise for entry in series.ledger.releases() for promise in entry.payload["promises"]["series"]
-        ]
-        names = {promise.partition("=")[0] for promise in (*self.promises["series"], *recorded)}
-        self.signatures = bool(names & set(ABOUT_SIGNATURES))
-        self.trail = TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in names else None
-        self.cohorts = CohortWalk() if DETERMINED in names else None
-        self.rebuilt = Rebuilt(with_groups="hc-safety" in names)
+        self.names = {promise.partition("=")[0] for promise in (*promises["series"], *recorded)}
+        self.signatures = bool(self.names & set(ABOUT_SIGNATURES))
+        self.trail = (
+            TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
+        )
+        self.cohorts = CohortWalk() if DETERMINED in self.names else None
+        self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
 
     def requirements(self, entry: Entry) -> tuple[Requirement, ...]:
@@ -280,67 +287,59 @@ class _Walk:
         return few_determined(promise, now, self.cohorts.known(now))
 
 
-def _verify_stored(series: Stored, entry: Entry, schema: Schema, walk: _Walk) -> Verification:
+class About(NamedTuple):
+    """What the series says of a release: number, schema, what every group must satisfy, what is promised over it.
+
+    `known` are the values that codes of all releases point into, `values` those known at this one. Where the release
+    at hand is a part of one, `large` is the table it belongs to, and its last group has at least the number `groups`.
+    """
+
+    number: int
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    promises: list[str]
+    known: pl.Series
+    values: pl.Series
+    large: AtLarge | None = None
+    groups: int = 0
+
+
+def about(series: Stored, entry: Entry, schema: Schema, walk: Walk) -> About:
+    """What a series says of one of its releases."""
     number = entry.release or 0
-    folder = series.ledger.folder(number)
-    found = verify_release(folder, schema, walk.requirements(entry))
-    members = pl.read_parquet(series.ledger.path(series.membership_file(number)))
-    sizes, counterfeits = group_sizes(folder)
-    checks = [_members_fit(folder, schema, members, series.known_values(), sizes, counterfeits)]
+    promises = walk.over_series(entry)
+    values = series.values_at(number)
+    return About(number, schema, walk.requirements(entry), promises, series.known_values(), values)
+
+
+def _verify_stored(series: Stored, entry: Entry, schema: Schema, walk: Walk) -> Verification:
+    stated = about(series, entry, schema, walk)
+    names = series.membership_files(stated.number)
+    members = read_membership([series.ledger.path(name) for name in names])
+    shown = shown_in(series, entry, members) if series.reasoning is not None else None
+    found = verify_members(series.ledger.folder(stated.number), stated, members, walk, shown)
+    return with_repeated(found, repeated(members))
+
+
+def verify_members(
+    folder: Path, stated: About, members: pl.DataFrame, walk: Walk, shown: Shown | None
+) -> Verification:
+    """Check a stored release, or whole groups of one numbered from 1, with its membership; then remember it.
+
+    That nobody is in the membership twice is left to `repeated`.
+    """
+    schema = stated.schema
+    found = verify_release(folder, schema, stated.requirements, stated.large)
+    sizes, counterfeits = group_sizes(folder, stated.groups)
+    fit = members_fit(folder, schema, members, stated.known, sizes, counterfeits)
     now = Appearances(
-        number,
+        stated.number,
         np.column_stack([members[key].to_numpy() for key in KEY]),
         members["group"].to_numpy(),
         members["code"].to_numpy(),
-        signatures_of(folder, schema, series.values_at(number))
+        signatures_of(folder, schema, stated.values, stated.groups)
         if walk.signatures and schema.sensitive is not None
         else no_signatures(len(sizes)),
-        shown_in(series, entry, members) if series.reasoning is not None else None,
+        shown,
     )
-    checks += walk.check(walk.over_series(entry), now, sizes, members["row"])
-    return found.with_checks(*checks)
-
-
-def group_sizes(folder: Path) -> tuple[IntArray, IntArray]:
-    """Rows and declared counterfeits of every group of a stored release."""
-    group = pl.read_parquet(folder / TABLE_PARQUET, columns=["group"])["group"].to_numpy()
-    sizes = np.bincount(group, minlength=1)[1:]
-    counterfeits = np.zeros(len(sizes), dtype=np.int64)
-    if (folder / COUNTERFEITS).exists():
-        held = pl.read_csv(folder / COUNTERFEITS)
-        counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
-    return sizes, counterfeits
-
-
-def _members_fit(
-    folder: Path,
-    schema: Schema,
-    members: pl.DataFrame,
-    values: pl.Series,
-    sizes: IntArray,
-    counterfeits: IntArray,
-) -> Check:
-    """The private membership must account for every row and value of every group once, counterfeits aside."""
-    stray = int((members["group"] > len(sizes)).sum())
-    someone = members.filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
-    stray += int(someone.select(KEY).is_duplicated().sum())
-    inside = members.filter(pl.col("group").is_between(1, len(sizes)))
-    owned = np.bincount(inside["group"].to_numpy(), minlength=len(sizes) + 1)[1:]
-    differs = sizes - counterfeits != owned
-    if schema.sensitive is not None:
-        frame = pl.read_parquet(folder / TABLE_PARQUET, columns=["group", schema.sensitive.name])
-        codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
-        published = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len()
-        remembered = inside.group_by("group", "code").len()
-        missing = remembered.join(published, on=["group", "code"], how="left", suffix="_published").filter(
-            pl.col("len_published").is_null() | (pl.col("len") > pl.col("len_published"))
-        )
-        differs[missing["group"].unique().to_numpy() - 1] = True
-    return Check(
-        "membership",
-        not differs.any() and not stray,
-        "Every published row belongs to one remembered person with that value, counterfeits aside.",
-        None,
-        int(differs.sum()),
-        stray,
-    )
+    return found.with_checks(fit, *walk.check(stated.promises, now, sizes, members["row"]))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -327,16 +326,3 @@ def test_a_wrong_url_is_explained_without_showing_it(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="URL of the ledger") as caught:
         Ledger.open(tmp_path, "nonsense://user:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.skipif("REPUBLISH_TEST_POSTGRES" not in os.environ, reason="needs an empty PostgreSQL database")
-def test_postgresql_holds_the_catalogue(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "series", {}, os.environ["REPUBLISH_TEST_POSTGRES"]) as ledger:
-        with ledger.lock("publish"):
-            old = ledger.head
-            write_release(ledger)
-            with pytest.raises(LedgerError, match="another publisher"):
-                ledger.commit(None, "amend", {}, old)
-            write_release(ledger)
-        assert ledger.check() == []
-        assert [entry.release for entry in ledger.releases()] == [1, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from republish.attacks._sureness import signed_gain
 from republish.attacks.candidates import Unknowns, members, sizes
-from republish.attacks.summary import Summary, highest, scored, shares
+from republish.attacks.summary import Summary, highest, joined, scored, shares
 from republish.types import BoolArray, FloatArray, IntArray, WordArray
 
 if TYPE_CHECKING:
@@ -167,4 +168,16 @@ def _exposure(found: Summary, candidates: IntArray, m: int) -> Exposure:
         **asdict(found),
         fewest_candidates=int(candidates.min()) if people else None,
         below_m=float(np.count_nonzero(candidates < m) / people) if people else 0.0,
+    )
+
+
+def together(parts: Sequence[Exposure]) -> Exposure:
+    """The figures of everybody from those of some people each, nobody in two parts."""
+    found = joined([part.summary for part in parts])
+    below = sum(part.below_m * part.people for part in parts)
+    fewest = [part.fewest_candidates for part in parts if part.fewest_candidates is not None]
+    return Exposure(
+        **asdict(found),
+        fewest_candidates=min(fewest, default=None),
+        below_m=below / found.people if found.people else 0.0,
     )

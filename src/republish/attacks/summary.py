@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -98,6 +99,30 @@ def summed(confidence: FloatArray, determined: BoolArray, gain: FloatArray | Non
         mean_confidence=float(confidence.mean()),
         worst_confidence=float(confidence.max()),
         gain=None if gain is None else float(gain.mean()),
+    )
+
+
+def joined(parts: Sequence[Summary]) -> Summary:
+    """The figures of everybody from those of some people each, nobody in two parts; all 0 where there are none."""
+    counted = [part for part in parts if part.people]
+    if not counted:
+        return Summary(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, parts[0].gain if parts else 0.0)
+    people = np.array([part.people for part in counted], dtype=np.float64)
+    determined = sum(part.determined for part in counted)
+
+    def mean(figures: list[float]) -> float:
+        return float(np.dot(people, figures) / people.sum())
+
+    gains = [part.gain for part in counted if part.gain is not None]
+    return Summary(
+        people=sum(part.people for part in counted),
+        determined=determined,
+        determined_share=determined / int(people.sum()),
+        above_nine_tenths=mean([part.above_nine_tenths for part in counted]),
+        above_half=mean([part.above_half for part in counted]),
+        mean_confidence=mean([part.mean_confidence for part in counted]),
+        worst_confidence=max(part.worst_confidence for part in counted),
+        gain=mean(gains) if len(gains) == len(counted) else None,
     )
 
 

@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from republish import __version__
-from republish.cli import attack, keep, look, publish, query, report, reproduce, serve, start, tune
+from republish.cli import attack, export, keep, look, publish, query, report, reproduce, serve, start, tune
 from republish.cli.output import say_error
 from republish.errors import RepublishError
 
@@ -31,6 +31,7 @@ app.command("generate", rich_help_panel=_FIRST)(start.generate)
 app.command("init", rich_help_panel=_FIRST)(start.init)
 app.command("learn", rich_help_panel=_FIRST)(start.learn)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
+app.command("export", rich_help_panel=_EVERY)(export.export)
 app.command("amend", rich_help_panel=_EVERY)(publish.amend)
 app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)

@@ -21,7 +21,7 @@ def backup(
 
     opened = Series.open(series)
     opened.require_policy()
-    ledger.backup(series, archive, opened.policy.ledger, without_secret)
+    ledger.backup(series, archive, opened.policy.ledger, without_secret, opened.policy.store)
     say(
         f"{archive} holds the series"
         + (" without its secret" if without_secret else " and its secret: guard it")
@@ -35,6 +35,10 @@ def restore(
         str | None,
         typer.Option("--ledger", help="URL of an empty database for the catalogue; else a local file."),
     ] = None,
+    to_store: Annotated[
+        str | None,
+        typer.Option("--store", help="Folder or address for releases and memory; else the folder itself."),
+    ] = None,
 ) -> None:
     """Unpack an archive into a new folder and check it."""
     from dataclasses import replace
@@ -42,7 +46,7 @@ def restore(
     from republish import ledger
     from republish.policy import read_policy
 
-    ledger.restore(archive, series, to_ledger)
+    ledger.restore(archive, series, to_ledger, to_store)
     policy = read_policy(series)
     if policy.ledger != to_ledger:  # never write into the database of the series that was backed up
         replace(policy, ledger=to_ledger).write(series)

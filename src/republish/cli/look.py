@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.cli.engines import LOCAL, EngineName, Master, PartRows, engine_of
 from republish.cli.output import Json, counted, number, say, say_json, say_table
 
 if TYPE_CHECKING:
+    from republish.engines import Engine
     from republish.series import Series
     from republish.verdict import Verdict
     from republish.verify import Verification
@@ -199,6 +201,9 @@ def verify(
     gate: Annotated[
         bool, typer.Option("--gate", help="For a series: also make the attacks of its gate once more.")
     ] = False,
+    engine: EngineName = None,
+    master: Master = LOCAL,
+    part_rows: PartRows = None,
     as_json: Json = False,
 ) -> None:
     """Recompute every promise from what is stored; exit 1 where one does not hold."""
@@ -207,22 +212,24 @@ def verify(
     if not target.exists():
         raise PolicyError(f"there is no series and no table at {target}")
     if target.is_dir():
-        _verify_series(target, schema, require, gate, as_json)
+        if schema is not None or require:
+            raise PolicyError(
+                "a series is checked for what its own policy promises; --schema and --require are for tables"
+            )
+        with engine_of(engine, master, part_rows) as where:
+            _verify_series(target, gate, where, as_json)
     else:
+        if engine is not None or master != LOCAL or part_rows is not None:
+            raise PolicyError("--engine, --master and --part-rows are for a series; a table is verified here")
         _verify_table(target, schema, require, as_json)
 
 
-def _verify_series(folder: Path, schema: Path | None, require: str, gate: bool, as_json: bool) -> None:
-    from republish.errors import PolicyError
+def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
     from republish.series import Series
 
-    if schema is not None or require:
-        raise PolicyError(
-            "a series is checked for what its own policy promises; --schema and --require are for tables"
-        )
     opened = Series.open(folder)
     with counted("verifying") as progress:
-        found = opened.verify(progress)
+        found = opened.verify(progress, where)
         verdict = _judged_again(opened) if gate else None
     passed = verdict is None or verdict.passed
     if as_json:
@@ -305,27 +312,22 @@ def measure(
         Path | None, typer.Option(help="Folder of the raw views, one a release, in the order of names.")
     ] = None,
     queries: Annotated[int, typer.Option(help="With --truth: how many random queries a release.")] = 1000,
+    engine: EngineName = None,
+    master: Master = LOCAL,
+    part_rows: PartRows = None,
     as_json: Json = False,
 ) -> None:
     """Usefulness and one-table risk of every release."""
     from republish.cli.arguments import truth_views
-    from republish.metrics import measure as measure_release
-    from republish.microdata import read_view
     from republish.series import Series
 
     opened = Series.open(series)
-    records = opened.records
-    views = truth_views(truth, len(records)) if truth else None
-    documents = []
-    with counted("measuring") as progress:
-        for entry in records:
-            release = entry.release or 0
-            if views is None:
-                documents.append(entry.payload["measures"])
-            else:
-                view = read_view(views[release - 1], opened.schema, opened.scales(release).values)
-                documents.append(measure_release(opened.release(release), view, queries=queries).as_dict())
-            progress(release, len(records))
+    views = truth_views(truth, len(opened.records)) if truth else None
+    with engine_of(engine, master, part_rows) as where:
+        if where is None:
+            documents = _measures_here(opened, views, queries)
+        else:
+            documents = [found.as_dict() for found in where.measure(opened, views, queries).values()]
     if as_json:
         say_json({str(i): document for i, document in enumerate(documents, start=1)})
         return
@@ -344,6 +346,24 @@ def measure(
     )
     say_table(names, [(i, *_measured(document)) for i, document in enumerate(documents, start=1)])
     say("what they mean: docs/measures.md, or `republish show SERIES RELEASE`")
+
+
+def _measures_here(series: Series, views: list[Path] | None, queries: int) -> list[dict[str, Any]]:
+    """The measures that were recorded; with raw views, all measures made afresh."""
+    from republish.metrics import measure as measure_release
+    from republish.microdata import read_view
+
+    records, documents = series.records, []
+    with counted("measuring") as progress:
+        for entry in records:
+            release = entry.release or 0
+            if views is None:
+                documents.append(entry.payload["measures"])
+            else:
+                view = read_view(views[release - 1], series.schema, series.scales(release).values)
+                documents.append(measure_release(series.release(release), view, queries=queries).as_dict())
+            progress(release, len(records))
+    return documents
 
 
 def _measured(m: dict[str, Any]) -> tuple[Any, ...]:

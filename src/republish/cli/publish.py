@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from republish.cli.engines import LOCAL, EngineName, Master, PartRows, engine_of
 from republish.cli.output import Json, number, say, say_json, steps
 
 if TYPE_CHECKING:
@@ -17,7 +18,12 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 
 def publish(
     series: Folder,
-    view: Annotated[Path, typer.Argument(help="The raw view: one CSV or Parquet file.")],
+    view: Annotated[
+        str,
+        typer.Argument(
+            help="The raw view: a CSV or Parquet file, or postgresql://host/db/table, or ...db?query=SELECT ..."
+        ),
+    ],
     as_of: Annotated[
         str | None, typer.Option(help="Date of the release, later than the last; else now.")
     ] = None,
@@ -25,19 +31,37 @@ def publish(
         Path | None,
         typer.Option(help="Table of what outsiders know of single people: identifier, value, p."),
     ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(help="Write the release into this PostgreSQL database too, once it is committed."),
+    ] = None,
+    engine: EngineName = None,
+    master: Master = LOCAL,
+    part_rows: PartRows = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
     from republish.about import limits_of
+    from republish.cli.export import export_published, require_target
+    from republish.databases import is_database
     from republish.series import STEPS, Series
 
     opened = Series.open(series)
-    with steps(f"publishing {view.name}", STEPS) as step:
-        done = opened.publish(view, as_of=as_of, dry_run=dry_run, progress=step, compromised=compromised)
+    if into is not None:
+        require_target(into)  # before anything is published
+    shown = "a view from a database" if is_database(view) else Path(view).name
+    with (
+        engine_of(engine, master, part_rows) as where,
+        steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
+    ):
+        done = opened.publish(view, as_of, dry_run, step, compromised, where)
     refused = done.gate is not None and not done.gate.passed
+    written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if as_json:
-        say_json(done.as_dict())
+        if failure is not None:
+            raise failure
+        say_json(done.as_dict() | ({} if written is None else {"exported": written.as_dict()}))
         raise typer.Exit(1 if refused else 0)
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
     say(
@@ -68,6 +92,10 @@ def publish(
         )
     if done.folder:
         say(f"  files: {done.folder}")
+    if written is not None:
+        say(f"  table: {written.table}, {number(written.rows)} rows")
+    if failure is not None:
+        raise failure
     raise typer.Exit(1 if refused else 0)
 
 

@@ -153,6 +153,10 @@ def init(
     ledger: Annotated[
         str | None, typer.Option(help="URL of a database for the catalogue; a local file if not given.")
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Folder, or address such as s3://bucket/folder, for releases and memory."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
@@ -185,7 +189,7 @@ def init(
     known = read_knowledge(knowledge, roles) if knowledge else None
     made_publisher = make_publisher(publisher, parameters, requirements, known)
     made = Series.create(
-        series, roles, made_publisher, seed=seed, ledger=ledger, one_table=one_table, gate=limits
+        series, roles, made_publisher, seed=seed, ledger=ledger, one_table=one_table, gate=limits, store=store
     )
     promises = made.policy.promises
     if as_json:
@@ -198,6 +202,8 @@ def init(
         _warn_one_table(made_publisher.name, one_table)
     if made.policy.gate is not None:
         say(f"every release must pass the gate: {made.policy.gate.sentence()}")
+    if made.policy.store is not None:
+        say(f"releases and memory lie in {made.policy.store}")
     say(f"the secret is {series / 'private' / 'secret.key'}: keep it, and a backup of it, to yourselves")
     say(f"next: republish publish {series} VIEW.csv")
 

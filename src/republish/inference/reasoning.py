@@ -152,15 +152,22 @@ class Reasoning:
 
     def _counted(self, source: Extracted, now: Respondents, memory: Memory, entries: IntArray) -> Transitions:
         """The counts of all views up to this one."""
+        if source.counted is not None:
+            return source.counted
         start = source.start()
         counts = start if memory.counts is None else Transitions(start.order, memory.counts)
-        history = []
-        for name in _past(start.order):
-            code = np.full(len(entries), -1)
-            if name in memory.columns:
-                code[entries >= 0] = memory.columns[name][entries[entries >= 0]] - 1
-            history.append(code)
-        return counts.add(now.classes, history, now.codes)
+        return counts.add(now.classes, last_codes(memory, entries, start.order), now.codes)
+
+
+def last_codes(memory: Memory, entries: IntArray, order: int) -> list[IntArray]:
+    """The last codes of each entry, the latest first; -1 where there is none."""
+    history = []
+    for name in _past(order):
+        code = np.full(len(entries), -1)
+        if name in memory.columns:
+            code[entries >= 0] = memory.columns[name][entries[entries >= 0]] - 1
+        history.append(code)
+    return history
 
 
 def _past(order: int) -> list[str]:

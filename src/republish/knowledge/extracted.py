@@ -27,6 +27,7 @@ class Extracted:
         smoothing: As in `Transitions.to_knowledge`.
         prior: Its prior stands in place of the counted one.
         sequential: Its sequential part stands in place of the counted one.
+        counted: The counts up to the present view, where they were made elsewhere: a part of a view cannot make them.
     """
 
     order: int = 2
@@ -35,6 +36,7 @@ class Extracted:
     smoothing: float = 0.0
     prior: Knowledge | None = None
     sequential: Knowledge | None = None
+    counted: Transitions | None = None
 
     def __post_init__(self) -> None:
         """Refuse an order out of range and given parts over other classes."""

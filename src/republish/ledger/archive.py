@@ -9,17 +9,33 @@ import json
 import lzma
 import os
 import secrets
+import shutil
 import tarfile
+import tomllib
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
+
+import tomli_w
 
 from republish import faults
 from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue
-from republish.ledger.files import CHUNK, Layout, regular_files, remove, sync_folder, sync_tree, writing
+from republish.ledger.files import (
+    CHUNK,
+    STORE_MARK,
+    Layout,
+    regular_files,
+    remove,
+    sync_file,
+    sync_folder,
+    sync_tree,
+    writing,
+)
 from republish.ledger.ledger import Ledger
+from republish.places import is_local
 
 MANIFEST = "republish-backup.json"
 _FORMAT = 1
@@ -35,11 +51,17 @@ _UNREADABLE = (
 )
 
 
-def backup(root: Path, target: Path, url: str | None = None, without_secret: bool = False) -> None:
+def backup(
+    root: Path,
+    target: Path,
+    url: str | None = None,
+    without_secret: bool = False,
+    store: str | None = None,
+) -> None:
     """Write a whole, checked series into one new archive (`.tar`, `.tar.gz` or `.tgz`).
 
-    The catalogue goes into it as an SQLite file, wherever it lives now. An archive without the secret can be
-    continued only by those who keep the secret elsewhere.
+    The catalogue goes into it as an SQLite file, wherever it lives now, and so does what lies in a store. An archive
+    without the secret can be continued only by those who keep the secret elsewhere.
     """
     mode = _MODES.get(target.suffix)
     if mode is None:
@@ -48,7 +70,7 @@ def backup(root: Path, target: Path, url: str | None = None, without_secret: boo
         raise LedgerError(f"{target} already exists, and a backup overwrites nothing; choose another name")
     if target.absolute().resolve().is_relative_to(root.absolute().resolve()):
         raise LedgerError("a backup must lie outside the folder of the series; choose another place")
-    with Ledger.open(root, url) as ledger, ledger.lock("backup"):
+    with Ledger.open(root, url, store) as ledger, ledger.lock("backup"):
         wrong = ledger.check()
         if wrong:
             raise LedgerError(
@@ -68,7 +90,7 @@ def backup(root: Path, target: Path, url: str | None = None, without_secret: boo
 
 def _write_archive(ledger: Ledger, part: Path, mode: str, without_secret: bool) -> None:
     layout = ledger.layout
-    folder = layout.staged(secrets.token_hex(8))
+    folder = layout.scratch / secrets.token_hex(8)
     folder.mkdir()
     try:
         copy = folder / "ledger.db"
@@ -80,8 +102,7 @@ def _write_archive(ledger: Ledger, part: Path, mode: str, without_secret: bool) 
         with os.fdopen(descriptor, "wb") as file:
             with tarfile.open(fileobj=file, mode=mode) as tar:  # type: ignore[call-overload]
                 stored = {}
-                for path in _members(layout, without_secret):
-                    name = path.relative_to(layout.root).as_posix()
+                for name, path in _members(layout, without_secret):
                     stored[name] = _add(tar, name, path)
                 stored["ledger.db"] = _add(tar, "ledger.db", copy)
                 manifest = json.dumps(
@@ -96,18 +117,22 @@ def _write_archive(ledger: Ledger, part: Path, mode: str, without_secret: bool) 
         remove(folder)
 
 
-def _members(layout: Layout, without_secret: bool) -> Iterator[Path]:
+def _members(layout: Layout, without_secret: bool) -> Iterator[tuple[str, Path]]:
     left_out = {layout.lock, *([layout.secret] if without_secret else [])}
     for path in regular_files(layout.root):
         catalogue = path.parent == layout.root and path.name.startswith("ledger.db")
-        if not (catalogue or path in left_out or path.is_relative_to(layout.staging)):
-            yield path
+        if not (catalogue or path in left_out or path.is_relative_to(layout.scratch)):
+            yield path.relative_to(layout.root).as_posix(), path
+    if layout.store != layout.root:
+        for folder in (layout.releases, *layout.private_folders):
+            for path in regular_files(folder):
+                yield path.relative_to(layout.store).as_posix(), path
 
 
 def _add(tar: tarfile.TarFile, name: str, path: Path) -> dict[str, Any]:
     info = tarfile.TarInfo(name)
     with path.open("rb") as file:
-        status = os.fstat(file.fileno())
+        status = os.fstat(file.fileno()) if is_local(path) else path.stat()
         info.size, info.mtime, info.mode = status.st_size, int(status.st_mtime), _mode(name)
         reader = _Reader(file)
         tar.addfile(info, reader)
@@ -131,19 +156,24 @@ def _mode(name: str) -> int:
     return 0o600 if name == "ledger.db" or name.startswith("private/") else 0o644
 
 
-def restore(archive: Path, root: Path, url: str | None = None) -> None:
+def restore(archive: Path, root: Path, url: str | None = None, store: str | None = None) -> None:
     """Unpack a backup into a new or empty folder, checked; on any failure nothing of it stays.
 
-    With `url` the catalogue goes into that database, which must not hold a series yet.
+    With `url` the catalogue goes into that database, which must not hold a series yet; with `store` releases and
+    memory go there, which must not hold any yet. What the series was backed up from is never written to.
     """
     existed = root.is_dir()
     if root.exists() and (not existed or any(root.iterdir())):
         raise LedgerError(f"{root} must be a new or an empty folder; choose another one")
+    layout = Layout(root.absolute(), store)
     try:
         with writing(f"{archive.name} could not be restored", "nothing was restored"):
             root.mkdir(parents=True, exist_ok=True)
             _unpack(archive, root)
-            _accept(root, url)
+            _accept(root)
+            with _stored(layout):
+                if url is not None:
+                    _hand_over(layout.catalogue, url)
             sync_folder(root.parent)
     except BaseException:
         for path in list(root.iterdir()) if root.is_dir() else []:
@@ -206,7 +236,7 @@ def _extract(source: IO[bytes], path: Path, mode: int) -> dict[str, Any]:
     return {"digest": digest.hexdigest(), "bytes": size}
 
 
-def _accept(root: Path, url: str | None) -> None:
+def _accept(root: Path) -> None:
     Layout(root).make()
     with Ledger.open(root) as ledger:
         wrong = ledger.check()
@@ -216,9 +246,58 @@ def _accept(root: Path, url: str | None) -> None:
                 "nothing was restored: take another backup"
             )
         sync_tree(root)
-        if url is not None:
-            elsewhere = Catalogue(ledger.root / "ledger.db", url)
-            ledger.catalogue.copy_to(elsewhere)
-            elsewhere.close()
-    if url is not None:
-        Layout(root).catalogue.unlink()
+
+
+def _hand_over(file: Path, url: str) -> None:
+    here, elsewhere = Catalogue(file), Catalogue(file, url)
+    here.copy_to(elsewhere)
+    here.close()
+    elsewhere.close()
+    file.unlink()
+
+
+@contextmanager
+def _stored(layout: Layout) -> Iterator[None]:
+    """Bring releases and memory to the store, if there is one; if the block fails, nothing of them stays there."""
+    if layout.store == layout.root:
+        _name_store(layout.root, None)
+        yield
+        return
+    layout.mark_store()
+    layout.make()
+    folders = (layout.releases, *layout.private_folders)
+    here = [layout.root / folder.relative_to(layout.store).as_posix() for folder in folders]
+    try:
+        for source, target in zip(here, folders, strict=True):
+            _bring(source, target)
+        _name_store(layout.root, str(layout.store))
+        yield
+    except BaseException:
+        for path in (*folders, layout.store / STORE_MARK):
+            remove(path)
+        raise
+    for source in here:
+        remove(source)
+
+
+def _name_store(root: Path, store: str | None) -> None:
+    """Have series.toml name this store: never that of the series that was backed up."""
+    settings = root / "series.toml"
+    document = tomllib.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    if document.get("store") != store:
+        document.pop("store", None)
+        named = {} if store is None else {"store": store}
+        settings.write_text(tomli_w.dumps({**named, **document}), encoding="utf-8")
+        sync_file(settings)
+
+
+def _bring(source: Path, target: Path) -> None:
+    """Copy every file below a folder."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in regular_files(source):
+        place = target / path.relative_to(source).as_posix()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("rb") as file, place.open("wb") as copy:
+            shutil.copyfileobj(file, copy, CHUNK)
+        place.chmod(path.stat().st_mode & 0o777)
+    sync_tree(target)

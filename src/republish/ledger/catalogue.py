@@ -1,7 +1,7 @@
 """The SQL catalogue: which entries exist, and which one is the last.
 
-SQLite by default, any other database SQLAlchemy speaks by its URL (one series a database or schema). Every
-use opens its own connection and closes it, so that nothing is shared with a forked child.
+SQLite by default, PostgreSQL or another database SQLAlchemy speaks by its URL (one series a database or schema).
+Every use opens its own connection and closes it, so that nothing is shared with a forked child.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from typing import Any, Literal
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
+from republish.databases import is_database
+from republish.databases.address import FORM, connect_to, database_of
 from republish.errors import LedgerError
 from republish.ledger.chain import Head, Record
+from republish.ledger.lock import hold_in_database
 
 BUSY_SECONDS = 20
 
@@ -113,6 +116,18 @@ class Catalogue:
         """All rows and the head, as of one moment."""
         with self._session("read") as connection:
             return _records(connection)
+
+    @contextmanager
+    def locked(self, command: str) -> Iterator[None]:
+        """Keep publishers on other machines out for the block, where the database can tell them."""
+        if self._dialect != "postgresql":
+            yield
+            return
+        try:
+            with hold_in_database(self._engine("write"), command):
+                yield
+        except SQLAlchemyError as error:
+            raise self._refusal(error, "write") from error
 
     @contextmanager
     def exclusive(self) -> Iterator[list[Record]]:
@@ -211,19 +226,25 @@ class Catalogue:
 
     def _engine(self, use: Use) -> sql.Engine:
         if use not in self._engines:
-            url = self._url or _sqlite_url(self._path)
-            try:
-                engine = sql.create_engine(url, poolclass=sql.pool.NullPool)
-            except (SQLAlchemyError, ImportError) as error:
-                raise LedgerError(
-                    f"the URL of the ledger cannot be used ({type(error).__name__}): it must look like "
-                    "postgresql+psycopg://user@host/database, and the driver must be installed "
-                    "(extra `postgres`)"
-                ) from error
+            engine = self._new_engine(use)
             if engine.dialect.name == "sqlite":
                 _prepare_sqlite(engine, use)
+            if engine.dialect.name == "postgresql" and use == "write":
+                _prepare_postgresql(engine)
             self._engines[use] = engine
         return self._engines[use]
+
+    def _new_engine(self, use: Use) -> sql.Engine:
+        if self._url is not None and is_database(self._url):
+            options = {} if use == "write" else {"execution_options": {"postgresql_readonly": True}}
+            return connect_to(database_of(self._url, LedgerError), LedgerError, **options)
+        try:
+            return sql.create_engine(self._url or _sqlite_url(self._path), poolclass=sql.pool.NullPool)
+        except (SQLAlchemyError, ImportError) as error:
+            raise LedgerError(
+                f"the URL of the ledger cannot be used ({type(error).__name__}): it must look like "
+                f"{FORM}, and the driver must be installed (extra `postgres`)"
+            ) from error
 
 
 def _sqlite_url(path: Path) -> sql.URL:
@@ -252,6 +273,16 @@ def _prepare_sqlite(engine: sql.Engine, use: Use) -> None:
     @sql.event.listens_for(engine, "begin")
     def _begin(connection: sql.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if use == "write" else "BEGIN")
+
+
+def _prepare_postgresql(engine: sql.Engine) -> None:
+    @sql.event.listens_for(engine, "begin")
+    def _begin(connection: sql.Connection) -> None:
+        # Files move once a commit is reported: it must then be on disk, whatever the default of the server.
+        setting = sql.func.current_setting("synchronous_commit")
+        durable = sql.func.set_config("synchronous_commit", "on", True)
+        connection.execute(sql.select(sql.func.set_config("lock_timeout", f"{BUSY_SECONDS}s", True)))
+        connection.execute(sql.select(durable).where(setting == "off"))
 
 
 def _layout(connection: sql.Connection) -> int:

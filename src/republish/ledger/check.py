@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue
@@ -12,10 +13,17 @@ from republish.ledger.files import Layout, measure, split_name
 from republish.ledger.settle import named_files, resolve
 
 Progress = Callable[[int, int], None]
+Measured = Mapping[str, Mapping[str, Any]]
+"""Digest and size of files by name, found elsewhere; a file that is not among them is measured here."""
 _ATTEMPTS = 3
 
 
-def check_series(layout: Layout, catalogue: Catalogue, progress: Progress | None = None) -> list[str]:
+def check_series(
+    layout: Layout,
+    catalogue: Catalogue,
+    progress: Progress | None = None,
+    measured: Measured | None = None,
+) -> list[str]:
     """A sentence for everything wrong; empty if the series is intact."""
     found: list[str] = []
     for _ in range(_ATTEMPTS):
@@ -23,7 +31,8 @@ def check_series(layout: Layout, catalogue: Catalogue, progress: Progress | None
         released = layout.released()
         try:
             records, head = catalogue.records()
-            found = [*faults_in(records, head), *_faults_on_disk(layout, records, released, progress)]
+            on_disk = _faults_on_disk(layout, records, released, progress, measured or {})
+            found = [*faults_in(records, head), *on_disk]
             if not found or catalogue.records()[1] == head:
                 return found
         except LedgerError as error:
@@ -32,7 +41,11 @@ def check_series(layout: Layout, catalogue: Catalogue, progress: Progress | None
 
 
 def _faults_on_disk(
-    layout: Layout, records: Sequence[Record], released: set[str], progress: Progress | None
+    layout: Layout,
+    records: Sequence[Record],
+    released: set[str],
+    progress: Progress | None,
+    measured: Measured,
 ) -> Iterator[str]:
     entries: list[Entry] = []
     for record in records:
@@ -42,7 +55,7 @@ def _faults_on_disk(
             yield str(error)
     live, _ = named_files(entries)
     for done, (name, recorded) in enumerate(live.items(), start=1):
-        yield from _file_faults(layout, entries, name, recorded)
+        yield from _file_faults(layout, entries, name, recorded, measured.get(name))
         if progress is not None:
             progress(done, len(live))
     # What a release supersedes is only in the way; what `forget` erases must really be gone.
@@ -60,8 +73,25 @@ def _faults_on_disk(
         yield f"{path.name} must be closed to all but its owner, but has mode {mode:04o}; run chmod go= on it"
 
 
+def places_of(layout: Layout, entries: Sequence[Entry]) -> dict[str, Path]:
+    """Where the files lie that must exist; those that do not, or are no plain files, are left out."""
+    found: dict[str, Path] = {}
+    for name in named_files(entries)[0]:
+        try:
+            path = _locate(layout, entries, name)
+            if path.is_file() and not path.is_symlink():
+                found[name] = path
+        except (OSError, LedgerError):
+            continue  # what is wrong with it is said when its turn comes
+    return found
+
+
 def _file_faults(
-    layout: Layout, entries: Sequence[Entry], name: str, recorded: dict[str, object]
+    layout: Layout,
+    entries: Sequence[Entry],
+    name: str,
+    recorded: dict[str, object],
+    measured: Mapping[str, Any] | None,
 ) -> Iterator[str]:
     try:
         path = _locate(layout, entries, name)
@@ -73,7 +103,7 @@ def _file_faults(
         size = path.stat().st_size
         if size != recorded["bytes"]:
             yield f"{name} was altered: it has {size} bytes instead of {recorded['bytes']}"
-        elif measure(path) != recorded:
+        elif (measured or measure(path)) != recorded:
             yield f"{name} was altered: its digest does not match the ledger"
     except FileNotFoundError:
         yield f"{name} is missing"
@@ -85,14 +115,14 @@ def _file_faults(
 
 def _locate(layout: Layout, entries: Sequence[Entry], name: str) -> Path:
     release, inner = split_name(name)
-    return layout.root / inner if release is None else resolve(layout, entries, release) / inner
+    return layout.store / inner if release is None else resolve(layout, entries, release) / inner
 
 
 def _erasure_faults(layout: Layout, name: str) -> Iterator[str]:
     try:
         if split_name(name)[0] is not None:
             yield f"{name} cannot have been erased: it belongs to a release"
-        elif (layout.root / name).exists():
+        elif (layout.store / name).exists():
             yield f"{name} must be erased, but is still there; the next command that writes removes it"
     except LedgerError as error:
         yield str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,6 +25,11 @@ from republish.ledger.files import regular_files as _files
 from republish.ledger.files import writing as _writing
 
 
+def _require_kind(kind: str) -> None:
+    if kind not in PRIVATE_KINDS:
+        raise ValueError(f"a private file is of one of the kinds {', '.join(PRIVATE_KINDS)}, not {kind!r}")
+
+
 class Draft:
     """The files of one entry that does not exist yet.
 
@@ -37,6 +43,8 @@ class Draft:
         self._layout = layout
         self._private: list[Path] = []
         self._kept = False
+        self._measured: dict[str, dict[str, Any]] = {}
+        self._parts: dict[str, int] = {}
         with _writing("the release could not be staged"):
             self.folder.mkdir()
         faults.reach("staged")
@@ -46,12 +54,9 @@ class Draft:
 
         `release` is the number in the file's name, where it is not the draft's own.
         """
-        if kind not in PRIVATE_KINDS:
-            raise ValueError(
-                f"a private file is of one of the kinds {', '.join(PRIVATE_KINDS)}, not {kind!r}"
-            )
+        _require_kind(kind)
         number = release or self.release or 0
-        folder = self._layout.private / kind
+        folder = self._layout.remembered / kind
         path = folder / f"{number:04d}-{self.token}{suffix}"
         copies = 1
         while path in self._private:
@@ -60,11 +65,35 @@ class Draft:
         self._private.append(path)
         return path
 
+    def private_files(self, kind: str, count: int) -> list[Path]:
+        """Paths of their own for a private table in parts, whose names sort in the order of the parts."""
+        _require_kind(kind)
+        folder = self._layout.remembered / kind
+        first = self._parts.get(kind, 0)  # a name that was given up is not used again
+        self._parts[kind] = first + count
+        paths = [
+            folder / f"{self.release or 0:04d}-{self.token}-{first + part:05d}.parquet"
+            for part in range(count)
+        ]
+        self._private += paths
+        return paths
+
+    def give_up(self, paths: Iterable[Path]) -> None:
+        """Remove private files that turned out not to be needed, and their names from the draft."""
+        for path in paths:
+            self._private.remove(path)
+            self._measured.pop(self.name(path), None)
+            remove(path)
+
+    def adopt(self, measured: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take the digest and size of files, by their names, from those who wrote them: `seal` reads them no more."""
+        self._measured.update({name: dict(found) for name, found in measured.items()})
+
     def name(self, path: Path) -> str:
         """The name under which the ledger will know a file of this draft."""
         if path.is_relative_to(self.folder):
             return f"releases/{self.release or 0:04d}/{path.relative_to(self.folder).as_posix()}"
-        return path.relative_to(self._layout.root).as_posix()
+        return path.relative_to(self._layout.store).as_posix()
 
     def seal(self) -> dict[str, dict[str, Any]]:
         """Digest and size of every file by its name, all of them safely on disk."""
@@ -80,7 +109,16 @@ class Draft:
             for folder in self._layout.private_folders:
                 sync_folder(folder)
             faults.reach("private-synced")
-            return {self.name(path): measure(path) for path in self._paths()}
+            return self._measure()
+
+    def _measure(self) -> dict[str, dict[str, Any]]:
+        found = {self.name(path): path for path in self._paths()}
+        for name, stated in self._measured.items():
+            if name not in found or found[name].stat().st_size != stated["bytes"]:
+                raise LedgerError(
+                    f"{name} was announced as part of the release, but is not there as announced"
+                )
+        return {name: self._measured.get(name) or measure(path) for name, path in found.items()}
 
     def require_files(self, files: dict[str, dict[str, Any]]) -> None:
         """An error unless every sealed file is still there with its size."""
@@ -112,7 +150,7 @@ class Draft:
     ) -> None:
         try:
             self.discard()
-        except OSError:
+        except (OSError, LedgerError):
             if error is None:  # what is left is an orphan, which the next writer removes
                 raise
         if isinstance(error, OSError) and is_refusal(error) and not self._kept:

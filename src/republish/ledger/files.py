@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from republish.errors import LedgerError
+from republish.places import is_local, place_of
 
 CHUNK = 1 << 20
 AS_IT_WAS = "nothing was committed; the series is as it was"
@@ -24,37 +25,72 @@ _PRIVATE_FILE = re.compile(
 )
 _TOKEN = re.compile(r"[0-9a-f]{16}")
 
+STORE_MARK = "republish-store.txt"
+_MARK = "Releases and private memory of a series lie here, as its ledger says: change nothing by hand.\n"
+
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Layout:
-    """Where the parts of a series lie under its folder."""
+    """Where the parts of a series lie: under its folder, releases and memory under its store if it has one."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, store: str | None = None) -> None:
         self.root = root
+        self.store = root if store is None else place_of(store)
         self.catalogue = root / "ledger.db"
-        self.releases = root / "releases"
         self.private = root / "private"
-        self.private_folders = tuple(self.private / kind for kind in PRIVATE_KINDS)
-        self.staging = self.private / "staging"
         self.lock = self.private / "lock"
         self.secret = self.private / "secret.key"
+        self.scratch = self.private / "staging"
+        self.releases = self.store / "releases"
+        self.remembered = self.store / "private"
+        self.private_folders = tuple(self.remembered / kind for kind in PRIVATE_KINDS)
+        self.staging = self.remembered / "staging"
+
+    @property
+    def renames(self) -> bool:
+        """Whether a staged folder gets to its place in one step; in other stores file after file is copied."""
+        return is_local(self.store)
 
     def make(self) -> None:
         """Make the folders that are not there; what is private is closed to everyone but its owner."""
         if not self.root.is_dir():
             self.root.mkdir(parents=True)
             sync_folder(self.root.parent)
+        if self.store != self.root and not (self.store / STORE_MARK).is_file():
+            raise LedgerError(
+                f"{self.store} must be the store of this series, but has no {STORE_MARK}; make that store reachable, "
+                "correct `store` in series.toml, or restore the series from a backup"
+            )
         self.releases.mkdir(exist_ok=True)
-        for folder in (self.private, *self.private_folders, self.staging):
+        for folder in dict.fromkeys(
+            (self.private, self.scratch, self.remembered, *self.private_folders, self.staging)
+        ):
             folder.mkdir(mode=0o700, exist_ok=True)
             folder.chmod(0o700)
         for file in (self.catalogue, self.secret):
             if file.exists():
                 file.chmod(0o600)
         sync_folder(self.private)
+        sync_folder(self.store)
         sync_folder(self.root)
+
+    def mark_store(self) -> None:
+        """Take a store, which must hold nothing of a series; an error if it cannot be written."""
+        if self.store == self.root:
+            return
+        if any(holds_something(folder) for folder in (self.releases, *self.private_folders)):
+            raise LedgerError(
+                f"{self.store} already holds releases or memory of a series; name another store"
+            )
+        self.store.mkdir(parents=True, exist_ok=True)
+        (self.store / STORE_MARK).write_text(_MARK, encoding="utf-8")
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of every file of the store by its name, in one listing."""
+        listed: dict[str, int] = self.store.sizes()  # type: ignore[attr-defined]
+        return listed
 
     def release(self, number: int) -> Path:
         """Where a release lies once it is committed and moved."""
@@ -68,12 +104,23 @@ class Layout:
 
     def released(self) -> set[str]:
         """The names of whatever lies under `releases/`."""
-        return {path.name for path in self.releases.iterdir()} if self.releases.is_dir() else set()
+        return {path.name for path in children(self.releases)}
 
     def open_to_others(self) -> list[Path]:
         """What must be closed to everyone but its owner, and is not."""
-        closed = (self.private, self.catalogue, self.secret)
+        here = [self.remembered] if self.renames else []
+        closed = dict.fromkeys((self.private, *here, self.catalogue, self.secret))
         return [path for path in closed if path.exists() and path.stat().st_mode & 0o077]
+
+
+def children(folder: Path) -> list[Path]:
+    """What lies right below a folder, sorted; nothing if it is not there."""
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def holds_something(folder: Path) -> bool:
+    """Whether anything lies below a folder."""
+    return bool(children(folder))
 
 
 def split_name(name: str) -> tuple[int | None, str]:
@@ -101,6 +148,9 @@ def measure(path: Path) -> dict[str, Any]:
 
 def regular_files(folder: Path) -> Iterator[Path]:
     """Every file below a folder, sorted by name; anything but files and folders is an error."""
+    if not is_local(folder):
+        yield from folder.rglob("*")  # a store holds files and nothing else
+        return
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise LedgerError(
@@ -120,7 +170,9 @@ def write(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """See a file that is already written safely on disk."""
+    """See a file that is already written safely on disk; other stores see to that themselves."""
+    if not is_local(path):
+        return
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -129,7 +181,9 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """See the names in a folder safely on disk."""
+    """See the names in a folder safely on disk; other stores see to that themselves."""
+    if not is_local(path):
+        return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -144,7 +198,9 @@ def sync_folder(path: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """See a folder, and everything below it, safely on disk."""
+    """See a folder, and everything below it, safely on disk; other stores see to that themselves."""
+    if not is_local(folder):
+        return
     for path in regular_files(folder):
         sync_file(path)
     for path in sorted(folder.rglob("*")):
@@ -155,7 +211,9 @@ def sync_tree(folder: Path) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a whole folder; nothing if it is not there."""
-    if path.is_dir() and not path.is_symlink():
+    if not is_local(path):
+        path.erase()  # type: ignore[attr-defined]
+    elif path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

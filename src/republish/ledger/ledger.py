@@ -12,9 +12,9 @@ from republish import faults
 from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue, overtaken
 from republish.ledger.chain import KINDS, WITH_RELEASE, Entry, Head, Record, entry_of, faults_in, seal
-from republish.ledger.check import Progress, check_series
+from republish.ledger.check import Measured, Progress, check_series
 from republish.ledger.draft import Draft
-from republish.ledger.files import Layout, measure, remove, split_name, sync_folder, writing
+from republish.ledger.files import Layout, holds_something, measure, remove, split_name, sync_folder, writing
 from republish.ledger.lock import hold
 from republish.ledger.settle import named_files, resolve, roll_forward, sweep
 
@@ -31,20 +31,23 @@ class Ledger:
             ledger.commit(draft, "release", payload, expected)
     """
 
-    def __init__(self, root: Path, url: str | None = None) -> None:
+    def __init__(self, root: Path, url: str | None = None, store: str | None = None) -> None:
         self.root = root.absolute()
-        self.layout = Layout(self.root)
+        self.layout = Layout(self.root, store)
         self.catalogue = Catalogue(self.layout.catalogue, url)
         self._snapshot: tuple[Entry, ...] | None = None  # what is read again and again while the lock is held
 
     @classmethod
-    def create(cls, root: Path, payload: dict[str, Any], url: str | None = None) -> Ledger:
-        """A new ledger with its first entry; an error if the folder or the database already holds one."""
-        ledger = cls(root, url)
+    def create(
+        cls, root: Path, payload: dict[str, Any], url: str | None = None, store: str | None = None
+    ) -> Ledger:
+        """A new ledger with its first entry; an error if the folder, the database or the store holds one."""
+        ledger = cls(root, url, store)
         layout, catalogue = ledger.layout, ledger.catalogue
         _require_free_keys(payload, "erased")
         ledger._require_none()
         with writing("the series could not be created", "no series was created"):
+            layout.mark_store()
             layout.make()
             faults.reach("created-folders")
             with hold(layout.lock, "init"):
@@ -54,9 +57,9 @@ class Ledger:
         return ledger
 
     @classmethod
-    def open(cls, root: Path, url: str | None = None) -> Ledger:
+    def open(cls, root: Path, url: str | None = None, store: str | None = None) -> Ledger:
         """The ledger of an existing series; an error if there is none or only a newer version can read it."""
-        ledger = cls(root, url)
+        ledger = cls(root, url, store)
         if not ledger.catalogue.exists:
             raise LedgerError(
                 f"{root} must be the folder of a series, but holds no ledger; create the series with "
@@ -91,33 +94,48 @@ class Ledger:
     def path(self, name: str) -> Path:
         """Where a file that an entry names lies now."""
         release, inner = split_name(name)
-        return self.root / inner if release is None else self.folder(release) / inner
+        return self.layout.store / inner if release is None else self.folder(release) / inner
+
+    def recorded(self, name: str) -> dict[str, Any]:
+        """The digest and size that the ledger recorded of a file; an error where it names no such file."""
+        found = named_files(self.entries())[0].get(name)
+        if found is None:
+            raise _altered(name)
+        return found
 
     def intact(self, name: str) -> Path:
         """Where a private file lies, after a look that it is what the ledger recorded; an error where it is not."""
-        path, recorded = self.path(name), named_files(self.entries())[0].get(name)
-        if recorded is None or not path.is_file() or measure(path) != recorded:
+        path, recorded = self.path(name), self.recorded(name)
+        if not path.is_file() or measure(path) != recorded:
             raise _altered(name)
         return path
 
     def require_present(self) -> None:
         """An error unless every file that the ledger names is there with its size."""
-        for name, recorded in named_files(self.entries())[0].items():
+        live = named_files(self.entries())[0]
+        if not self.layout.renames:
+            sizes = self.layout.sizes()
+            altered = [name for name, recorded in live.items() if sizes.get(name) != recorded["bytes"]]
+            if altered:
+                raise _altered(altered[0])
+            return
+        for name, recorded in live.items():
             path = self.path(name)
             if not path.is_file() or path.stat().st_size != recorded["bytes"]:
                 raise _altered(name)
 
-    def check(self, progress: Progress | None = None) -> list[str]:
+    def check(self, progress: Progress | None = None, measured: Measured | None = None) -> list[str]:
         """A sentence for everything that is wrong with the series on disk; empty if it is intact.
 
-        `progress` is told the number of files checked so far and the number of all.
+        `progress` is told the number of files checked so far and the number of all. `measured` are files whose
+        digests were taken elsewhere.
         """
-        return check_series(self.layout, self.catalogue, progress)
+        return check_series(self.layout, self.catalogue, progress, measured)
 
     @contextmanager
     def lock(self, command: str) -> Iterator[Ledger]:
         """Be the only writer for the block, on a series that is whole, finished and free of leftovers."""
-        with hold(self.layout.lock, command):
+        with hold(self.layout.lock, command), self.catalogue.locked(command):
             with writing("the series cannot be written"):
                 self.layout.make()
             self.catalogue.migrate()
@@ -236,9 +254,7 @@ class Ledger:
                 "another place"
             )
         layout = self.layout
-        if any(
-            folder.is_dir() and any(folder.iterdir()) for folder in (layout.releases, *layout.private_folders)
-        ):
+        if any(holds_something(folder) for folder in (layout.releases, *layout.private_folders)):
             raise LedgerError(
                 f"{self.root} holds releases or memory but no ledger; restore the series from a backup, or "
                 "choose another folder"

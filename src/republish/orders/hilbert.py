@@ -57,10 +57,15 @@ def hilbert_keys(
         bits = _enough(space)
     elif not 1 <= bits <= _LIMIT:
         raise PolicyError(f"bits of a Hilbert curve must lie between 1 and {_LIMIT}; found {bits}")
-    axes, rows = space.points.shape
+    return curve_keys(_cells(space, bits), bits)
+
+
+def curve_keys(cells: IntArray, bits: int) -> WordArray:
+    """Return the place on the curve of every row of `cells[axis, row]`, which is used up; see `hilbert_keys`."""
+    axes, rows = cells.shape
     keys = np.zeros((-(-axes * bits // _WORD), rows), dtype=np.uint64)
     if keys.size:
-        _walk(_cells(space, bits), bits, keys)
+        _walk(cells, bits, keys)
     return keys
 
 

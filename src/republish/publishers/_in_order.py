@@ -126,8 +126,11 @@ def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requiremen
     """The groups that satisfy the requirements also against the table as it is published.
 
     Rows left out and counterfeits shift the shares of the whole table, by which closeness and likeness are
-    measured. Groups that do not stand that are left out too, until all do.
+    measured. Groups that do not stand that are left out too, until all do. The rows of a part of a table do not tell
+    how the table is published: whoever puts the parts together sees to it.
     """
+    if view.at_large is not None:
+        return grouping
     group, (fake_group, fake_code) = grouping.group, (grouping.counterfeit_group, grouping.counterfeit_code)
     while (group == SUPPRESSED).any() or len(fake_group):
         groups = int(group.max()) + 1

@@ -20,14 +20,11 @@ the rest of the view is left out, up to all of it. Ours, the default, differs in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 from republish.knowledge import Extracted, Knowledge
 from republish.publishers._in_order import FULL, InOrder
 from republish.requirements import Requirement, TCloseness
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class JSReduce(InOrder):
         j: float = 0.6,
         knowledge: Knowledge | Extracted | None = None,
         steps: int | str = FULL,
-    ) -> JSReduce:
+    ) -> Self:
         """The algorithm of the paper: a group is closed as soon as it may, and what is left at the end is left out."""
         return cls(
             k,

@@ -201,7 +201,7 @@ def _recorded(entry: Entry, withdrawn: bool) -> ReleaseFacts:
         withdrawn=withdrawn,
         digest=entry.digest,
         files={
-            name.rpartition("/")[2]: found["digest"]
+            name.split("/", 2)[2]: found["digest"]
             for name, found in payload["files"].items()
             if name.startswith("releases/")
         },

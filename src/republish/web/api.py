@@ -15,6 +15,7 @@ from starlette.datastructures import UploadFile
 from republish.web import DeskError, WrongType
 from republish.web.answers import writable
 from republish.web.desk import FILES, Desk
+from republish.web.downloads import PART, sent
 from republish.web.jobs import Job
 from republish.web.security import REPORT_POLICY
 from republish.web.uploads import Upload
@@ -218,12 +219,24 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
             response_class=FileResponse,
             responses={200: {"content": {media: {"schema": schema}}}},
         )
-        def download(name: Name, number: Number) -> FileResponse:
+        def download(name: Name, number: Number) -> Response:
             path = desk.file(name, number, file)
-            return FileResponse(path, media_type=_MEDIA[suffix], filename=f"release-{number:04d}-{file}")
+            return sent(path, f"release-{number:04d}-{file}", _MEDIA[suffix])
 
     for file in FILES:
         offer(file)
+
+    @api.get(
+        "/series/{name}/releases/{number}/table.parquet/{part}",
+        summary="Download a part of a table in parts",
+        response_class=FileResponse,
+        responses={200: {"content": {_MEDIA["parquet"]: {"schema": {"type": "string", "format": "binary"}}}}},
+    )
+    def download_part(
+        name: Name, number: Number, part: Annotated[str, Path(pattern=f"^{PART}$")]
+    ) -> Response:
+        path = desk.file(name, number, f"table.parquet/{part}")
+        return sent(path, f"release-{number:04d}-{part}", _MEDIA["parquet"])
 
     @api.get(
         "/series/{name}/report",

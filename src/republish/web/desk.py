@@ -16,6 +16,7 @@ from republish.errors import RepublishError
 from republish.web import Busy, Changed, DeskError, NotFound, audit, look
 from republish.web.columns import compare, legible
 from republish.web.cut_off import is_going_on, require_unlocked, words
+from republish.web.downloads import FILES, may_leave
 from republish.web.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.shelf import Shelf
 from republish.web.uploads import LIMIT, Upload, Uploads
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from republish.series import Series
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}[A-Za-z0-9]|[A-Za-z0-9]")
-FILES = ("table.csv", "table.parquet", "counterfeits.csv", "about.json")
 
 
 class Desk:
@@ -142,8 +142,8 @@ class Desk:
         """A file of a release that may leave the house."""
         with self.opened(name) as series:
             _require_release(series, number)
-            path = series.root / series.ledger.folder(number) / file
-        if file not in FILES or not path.is_file() or path.resolve() != path:  # a link somewhere on the way
+            path = series.ledger.folder(number) / file
+        if not may_leave(file) or not path.is_file() or path.resolve() != path:  # a link somewhere on the way
             raise NotFound(f"release {number} has no such file; a release has {', '.join(FILES)}")
         self.note(name, "download", DONE, release=number, file=file)
         return path

@@ -75,7 +75,7 @@ def router(desk: Desk) -> APIRouter:
         "/s/{name}/jobs/{job}/part": pages.job_part,
         release: pages.release,
         f"{release}/picture": pages.picture,
-        f"{release}/files/{{file}}": pages.file,
+        f"{release}/files/{{file:path}}": pages.file,
     }.items():
         made.add_route(path, shows(answer), ["GET"], include_in_schema=False)
     for path, action in {

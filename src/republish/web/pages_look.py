@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from republish.errors import RepublishError
 from republish.web import DeskError, NotFound, shown
 from republish.web.answers import sentence
+from republish.web.downloads import sent
 from republish.web.page import Page
 
 
@@ -47,8 +48,9 @@ class Looking(Page):
         drawn = self._picture(request)
         files = [
             {"name": file, "what": what, "digest": release.files[file]}
-            for file, what in shown.FILES.items()
-            if file in release.files
+            for known, what in shown.FILES.items()
+            for file in release.files
+            if file.partition("/")[0] == known
         ]
         return self.page(
             request,
@@ -91,7 +93,7 @@ class Looking(Page):
         """A file of a release."""
         name, which = request.path_params["name"], request.path_params["number"]
         path = self.desk.file(name, which, request.path_params["file"])
-        return FileResponse(path, filename=f"{name}-{which:04d}-{path.name}")
+        return sent(path, f"{name}-{which:04d}-{path.name}")
 
     def report(self, request: Request) -> Response:
         """The disclosure report as a file of its own."""

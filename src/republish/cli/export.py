@@ -1,0 +1,60 @@
+"""`export`: a committed release as a table of a database."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from republish.cli.output import Json, number, say, say_json
+from republish.errors import RepublishError
+
+if TYPE_CHECKING:
+    from republish.databases.sink import Exported
+    from republish.series import Series
+
+
+def export(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    release: Annotated[int, typer.Argument(help="Number of the release.")],
+    url: Annotated[str, typer.Argument(help="The database, postgresql://host/db, or a table of it.")],
+    table: Annotated[
+        str | None, typer.Option(help="TABLE or SCHEMA.TABLE; else named like series and release.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the table if it holds a release.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a release into PostgreSQL as a table, with what it promises in its comments."""
+    from republish.databases.sink import export as write
+    from republish.series import Series
+
+    done = write(Series.open(series), release, url, table, replace)
+    if as_json:
+        say_json(done.as_dict())
+        return
+    say(f"release {release} is the table {done.table}, {number(done.rows)} rows")
+    if done.counterfeits:
+        say(f"its counterfeit rows are counted in {done.counterfeits}")
+
+
+def require_target(url: str) -> None:
+    """Refuse an address that no release can be written to."""
+    from republish.databases.sink import target_of
+
+    target_of(url)
+
+
+def export_published(opened: Series, release: int, url: str) -> tuple[Exported | None, RepublishError | None]:
+    """What was written of a release that is committed already, or an error that says so and how to repeat it."""
+    from republish.databases.sink import export as write
+
+    try:
+        return write(opened, release, url), None
+    except RepublishError as problem:
+        again = shlex.join(["republish", "export", str(opened.root), str(release), url])
+        said = f"release {release} is committed, but is not in the database yet: {problem}. Repeat: {again}"
+        return None, type(problem)(said)

@@ -1,0 +1,27 @@
+"""Files of a release that may leave the house: which they are, and how one is sent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.responses import FileResponse, Response
+
+from republish.places import is_local
+
+FILES = ("table.csv", "table.parquet", "counterfeits.csv", "about.json")
+PART = r"part-[0-9]{5,}\.parquet"
+
+
+def may_leave(file: str) -> bool:
+    """Whether this is a file of a release, or a part of its table."""
+    return file in FILES or re.fullmatch(rf"table\.parquet/{PART}", file) is not None
+
+
+def sent(place: Path, filename: str, media_type: str | None = None) -> Response:
+    """The file as a download, from this machine or from the store of the series."""
+    if is_local(place):
+        return FileResponse(place, media_type=media_type, filename=filename)
+    kept = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename)}"}
+    return Response(place.read_bytes(), media_type=media_type or "application/octet-stream", headers=kept)

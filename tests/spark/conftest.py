@@ -1,0 +1,112 @@
+"""Where the Spark tests run: on a cluster of two workers, or inside the driver for the quick ones.
+
+A process can have one SparkSession at a time. A test names the one it wants as an argument: `spark` (on the
+cluster), `local_spark` (two threads of the driver) or `free_cluster` (the cluster without a session, for tests
+that start their own drivers). pytest runs those of one kind after each other and changes the session in between.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from spark.cluster import Cluster, missing, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+PLACES = {"local_spark": "local", "spark": "cluster", "free_cluster": "free"}
+
+
+class LeftOut(pytest.Module):
+    """A test file that is not even imported, as what it needs is not there."""
+
+    def collect(self) -> list[pytest.Item]:
+        reason = missing() or ""
+        if os.environ.get("REPUBLISH_NEEDS_SPARK"):
+            raise self.CollectError(reason)
+        pytest.skip(reason)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    if missing() is None or not module_path.is_relative_to(HERE):
+        return None
+    return LeftOut.from_parent(parent, path=module_path)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of this folder to one process: two would start two clusters.
+
+    The mark `xdist_group` does nothing under pytest 9.2 and pytest-xdist 3.8, so the path decides. xdist asks
+    before anything is collected: `testpaths` names this folder to have this file read by then.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    folder = HERE.relative_to(config.rootpath).as_posix()
+
+    class OneProcess(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return folder if nodeid.startswith(f"{folder}/") else nodeid
+
+    return OneProcess(config, log) if config.getvalue("dist") == "load" else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    wanted = [place for name, place in PLACES.items() if name in metafunc.fixturenames]
+    if len(wanted) > 1:
+        raise pytest.UsageError(f"{metafunc.function.__name__} asks for two Spark sessions; there can be one")
+    if wanted:
+        metafunc.parametrize("place", wanted, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A master and two workers."""
+    with Cluster() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def two_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test finds two workers, whatever the one before did to them."""
+    yield
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster").make_whole()
+
+
+@pytest.fixture(scope="session")
+def place(request: pytest.FixtureRequest) -> str:
+    """Where a test's session runs."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def spark(place: str, cluster: Cluster) -> Iterator[SparkSession]:
+    """A session on the cluster."""
+    with cluster.session("republish-tests") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def local_spark(place: str) -> Iterator[SparkSession]:
+    """A session whose executors are two threads of the driver."""
+    with session("republish-tests", "local[2]") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def free_cluster(place: str, cluster: Cluster) -> Cluster:
+    """The cluster with no session on it: all cores are for the drivers that a test starts."""
+    return cluster

@@ -1,0 +1,67 @@
+"""The contract of engines on Spark; and that Spark makes the release that this process makes in as many parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engines.contract import EngineContract, series
+from engines.weeks import PUBLISHERS, weeks, write
+from republish import ViewError
+from republish.engines import Engine, Here, Spark
+from republish.secret import VARIABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARTS = 3
+
+
+class TestSpark(EngineContract):
+    rows = 160
+    weeks = 2
+
+    @pytest.fixture
+    def engine(self, local_spark: SparkSession) -> Engine:
+        return Spark(local_spark, parts=PARTS)
+
+
+@pytest.mark.parametrize("name", ["banga", "cor-split"])
+def test_spark_makes_the_same_files_as_this_process(
+    local_spark: SparkSession, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "the secret of both series")
+    made = [series(tmp_path / where, PUBLISHERS[name]) for where in ("here", "spark")]
+    for path in write(tmp_path, weeks(160, 2)):
+        for one, engine in zip(made, (Here(parts=PARTS), Spark(local_spark, parts=PARTS)), strict=True):
+            one.publish(path, engine=engine)
+    here, there = (
+        [
+            sorted(
+                found["digest"] for file, found in entry.payload["files"].items() if file.endswith("parquet")
+            )
+            for entry in one.records
+        ]
+        for one in made
+    )
+    assert here == there
+
+
+def test_a_view_may_be_a_csv_file_or_a_data_frame(local_spark: SparkSession, tmp_path: Path) -> None:
+    (view,) = weeks(60, 1)
+    view.write_csv(tmp_path / "view.csv")
+    view.write_parquet(tmp_path / "view.parquet")
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    engine = Spark(local_spark, parts=2)
+    for given in (tmp_path / "view.csv", local_spark.read.parquet(str(tmp_path / "view.parquet"))):
+        made.publish(given, engine=engine)
+    arrivals = made.records[1].payload["arrivals"]
+    assert (arrivals["new"], arrivals["changed_value"], arrivals["changed_quasi_identifiers"]) == (0, 0, 0)
+
+
+def test_a_view_that_is_not_there_is_a_clear_error(local_spark: SparkSession, tmp_path: Path) -> None:
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    with pytest.raises(ViewError, match="Spark cannot read the view"):
+        made.publish(tmp_path / "none.parquet", engine=Spark(local_spark))
