@@ -100,9 +100,8 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     suppressed = _all_starred(frame, columns)
     if suppressed.all():
         suppressed[:] = False  # a table that says nothing of anybody is one group
-    return verify_frame(frame, schema, requirements, suppressed).with_checks(
-        _labelled(frame, columns, schema)
-    )
+    found = verify_frame(frame, schema, requirements, suppressed)
+    return found.with_checks(_labelled(frame, columns, schema))
 
 
 class Table(Protocol):
@@ -154,9 +153,7 @@ def verify_release(
 ) -> Verification:
     """Check a stored release: its promises from the Parquet table, and that both tables say the same.
 
-    A table in parts has no CSV table that could say something else.
-
-    Where it is a part of one, groups whole, `large` is the table that closeness is measured by.
+    A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
     """
     with nearby(folder / TABLE_PARQUET) as path:
         frame = _StoredTable(path)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from republish import Category, Hierarchy, Number, Ordered, Schema
+from republish import Category, Hierarchy, Number, Ordered, Schema, Series
+from republish.engines import Here
+from republish.publishers import Publisher
 
 PLACES = ("11", "12", "21", "22")
 WARDS = ("east", "north", "south", "west")
@@ -53,6 +56,16 @@ def views_of(people: int, number: int, seed: int) -> list[pl.DataFrame]:
         there = rng.random(people) < (0.75 if week != 2 else 0.0)
         views.append(pl.DataFrame({name: list(part) for name, part in rows.items()}, COLUMNS).filter(there))
     return views
+
+
+def published(
+    folder: Path, publisher: Publisher, engine: Here | None = None, kind: str = "category"
+) -> Series:
+    """A series of five weeks of 150 people."""
+    series = Series.create(folder / "series", schema(kind), publisher, seed=7, one_table=True)
+    for week, view in enumerate(views_of(150, 5, 1), 1):
+        series.publish(view, as_of=f"2026-03-{week:02d}", engine=engine)
+    return series
 
 
 def close(value: Any) -> Any:

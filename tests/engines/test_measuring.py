@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from engines.changing import close, schema, views_of
+from engines.changing import close, published, schema, views_of
 from republish import (
     BangA,
     CorSplit,
@@ -28,7 +28,6 @@ from republish import (
 )
 from republish.cli import app
 from republish.engines import Here
-from republish.publishers import Publisher
 from republish.release import TABLE_PARQUET
 
 PUBLISHERS = {
@@ -41,13 +40,10 @@ PUBLISHERS = {
 }
 
 
-def published(
-    folder: Path, publisher: Publisher, engine: Here | None = None, kind: str = "category"
-) -> Series:
-    series = Series.create(folder / "series", schema(kind), publisher, seed=7, one_table=True)
-    for week, view in enumerate(views_of(150, 5, 1), 1):
-        series.publish(view, as_of=f"2026-03-{week:02d}", engine=engine)
-    return series
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Series:
+    """A series of Mondrian that no test changes."""
+    return published(tmp_path_factory.mktemp("kept"), PUBLISHERS["mondrian"])
 
 
 def equal(found: dict[int, object], expected: dict[int, object]) -> None:
@@ -96,15 +92,14 @@ def test_the_rows_of_a_view_are_counted_in_chunks(tmp_path: Path, monkeypatch: p
     assert Here(parts=3).measure(series, views) == whole
 
 
-def test_without_queries_there_is_no_query_error(tmp_path: Path) -> None:
-    series, views = published(tmp_path, PUBLISHERS["mondrian"]), views_of(150, 5, 1)
-    assert Here(parts=2).measure(series, views, queries=0)[1].query_error is None
+def test_without_queries_there_is_no_query_error(kept: Series) -> None:
+    assert Here(parts=2).measure(kept, views_of(150, 5, 1), queries=0)[1].query_error is None
 
 
 def test_the_number_of_parts_changes_nothing(tmp_path: Path) -> None:
     series = published(tmp_path, PUBLISHERS["tau-safety"])
     one = {i: m.as_dict() for i, m in Here(parts=1).measure(series).items()}
-    for engine in (Here(parts=7), Here(part_rows=10), Here(parts=1000)):
+    for engine in (Here(parts=7), Here(part_rows=40), Here(parts=200)):
         equal({i: m.as_dict() for i, m in engine.measure(series).items()}, one)
 
 
@@ -113,8 +108,8 @@ def test_a_series_without_releases_has_no_measures(tmp_path: Path) -> None:
     assert Here(parts=3).measure(series) == {}
 
 
-def test_another_view_is_refused(tmp_path: Path) -> None:
-    series, views = published(tmp_path, PUBLISHERS["mondrian"]), views_of(150, 5, 1)
+def test_another_view_is_refused(kept: Series) -> None:
+    series, views = kept, views_of(150, 5, 1)
     with pytest.raises(ViewError, match="one raw view a release: 5 releases, 4 views"):
         Here(parts=3).measure(series, views[:4])
     with pytest.raises(ViewError, match="the view must be the one that the release was made of"):
@@ -129,8 +124,10 @@ def test_an_altered_table_is_refused(tmp_path: Path) -> None:
         Here(parts=3).measure(series)
 
 
-def test_the_command_measures_with_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    series, folder = published(tmp_path, PUBLISHERS["mondrian"]), tmp_path / "views"
+def test_the_command_measures_with_an_engine(
+    kept: Series, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, folder = kept, tmp_path / "views"
     folder.mkdir()
     for week, view in enumerate(views_of(150, 5, 1), 1):
         view.write_parquet(folder / f"{week}.parquet")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engines.changing import close, schema, views_of
-from republish import Mondrian, Series
+from republish import JSReduce, Series
 from republish.attacks import Adversary
 from republish.engines import Here, Spark
+from republish.engines.attacking import IN_PARTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def series(tmp_path: Path) -> Series:
-    made = Series.create(tmp_path / "series", schema(), Mondrian(2), seed=7, one_table=True)
-    for week, view in enumerate(views_of(120, 4, 1), 1):
+    made = Series.create(tmp_path / "series", schema(), JSReduce(4, 0.4, 0.3, crowd=4), seed=7)
+    for week, view in enumerate(views_of(120, 3, 1), 1):
         made.publish(view, as_of=f"2026-03-{week:02d}", engine=Here(parts=2))
     return made
 
@@ -29,7 +30,7 @@ def test_measures_on_spark_are_those_of_one_process(
     series: Series, tmp_path: Path, local_spark: SparkSession
 ) -> None:
     files = []
-    for week, view in enumerate(views_of(120, 4, 1), 1):
+    for week, view in enumerate(views_of(120, 3, 1), 1):
         files.append(tmp_path / f"{week}.parquet")
         view.write_parquet(files[-1])
     found = Spark(local_spark, parts=3).measure(series, files)
@@ -38,14 +39,12 @@ def test_measures_on_spark_are_those_of_one_process(
 
 
 def test_attacks_on_spark_are_those_of_one_process(series: Series, local_spark: SparkSession) -> None:
-    found = Spark(local_spark, parts=3).attack(series, Adversary(0.2))
-    expected = Here(parts=1).attack(series, Adversary(0.2))
-    assert list(found) == list(expected) == ["intersection", "tau", "compromised"]
+    found = Spark(local_spark, parts=2).attack(series, Adversary(0.2), IN_PARTS)
+    expected = Here(parts=1).attack(series, Adversary(0.2), IN_PARTS)
+    assert list(found) == list(expected) == ["intersection", "tau", "compromised", "beliefs"]
     for name, result in expected.items():
-        assert asdict(found[name]) == {
-            "name": name,
-            "m": result.m,
-            "releases": tuple(close(asdict(part)) for part in result.releases),
-            "overall": close(asdict(result.overall)),
-        }
-    assert found["tau"].overall.determined > 0
+        assert asdict(found[name].summary) == close(asdict(result.summary))
+        for mine, theirs in zip(found[name].by_release, result.by_release, strict=True):
+            assert asdict(mine) == close(asdict(theirs))
+    alone, excluding = found["intersection"].summary, found["compromised"].summary
+    assert excluding.mean_confidence > alone.mean_confidence

@@ -10,7 +10,7 @@ from republish.errors import PolicyError
 
 if TYPE_CHECKING:
     from republish.attacks import Adversary, Result, Summary, Target, Unclear
-    from republish.engines.attacking import AttackInParts
+    from republish.engines.attacking import FoundInParts
 
 ALL = "all"
 FULL = "full"
@@ -20,7 +20,7 @@ FULL = "full"
 class Made:
     """One attack that was made, and what it found after each release, where that was asked for."""
 
-    result: Result | AttackInParts
+    result: Result | FoundInParts
     after_release: tuple[Summary, ...] | None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,10 +19,6 @@ from republish.cli._attack_output import (
 )
 from republish.cli.engines import LOCAL, EngineName, Master, PartRows, engine_of
 from republish.cli.output import Json, counted, say, say_json
-
-if TYPE_CHECKING:
-    from republish.attacks import Adversary
-    from republish.engines import Engine
 
 ALL = "all"
 FULL = "full"
@@ -109,17 +105,25 @@ def attack(
     from republish.attacks import BELIEVES, REPLAYS, Adversary, AttackResult, BeliefResult, measure_series
     from republish.attacks import names as names_of
     from republish.cli._attack_input import ALL, chosen, looks, make
+    from republish.cli._attack_parts import attack_in_parts
     from republish.cli._attack_replay import replayed, say_replays
     from republish.cli._attack_source import attacked
     from republish.errors import PolicyError
 
     with engine_of(engine, master, part_rows) as where:
         if where is not None:
-            _require_none(
-                truth=truth, schema=schema, knowledge=knowledge, over_time=over_time or None, plot=plot
+            _require_none(truth=truth, schema=schema, over_time=over_time or None, plot=plot)
+            her = Adversary(
+                compromised,
+                events,
+                seed,
+                cascade,
+                posterior=posterior,
+                certainty=certainty,
+                cascading=cascading,
+                membership=membership,
             )
-            her = Adversary(compromised, events, seed, cascade, membership=membership)
-            _attack_in_parts(series, where, names, her, as_json)
+            attack_in_parts(series, where, names, her, knowledge, steps, as_json)
             return
     opened = attacked(series, schema, truth, knowledge)
     adversary = Adversary(
@@ -192,32 +196,3 @@ def _require_none(**options: object) -> None:
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise PolicyError(f"{', '.join(given)} cannot be had with --engine; leave it out, or --engine")
-
-
-def _attack_in_parts(folder: Path, where: Engine, names: str, adversary: Adversary, as_json: bool) -> None:
-    """Make the attacks that can be made in parts, and say what they find."""
-    from republish.attacks import KINDS
-    from republish.cli._attack_input import Made, chosen
-    from republish.engines.attacking import IN_PARTS
-    from republish.series import Series
-
-    def hindrance(name: str) -> str | None:
-        return None if name in IN_PARTS or name not in KINDS else "it needs everybody at once"
-
-    opened = Series.open(folder)
-    wanted, left_out = chosen(names, hindrance if names == ALL else lambda _: None)
-    found = where.attack(opened, adversary, wanted)
-    made = [Made(result, None) for result in found.values()]
-    if as_json:
-        say_json(
-            {
-                "summaries": [one.as_dict() for one in made],
-                "attacks": [result.as_dict() for result in found.values()],
-                "left_out": left_out,
-            }
-        )
-        return
-    say(f"{len(opened.records)} releases, attacked in parts")
-    say_summaries(made)
-    for name, reason in left_out.items():
-        say(f"{name}: left out, for {reason}")

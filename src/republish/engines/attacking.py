@@ -1,7 +1,7 @@
 """Attacks on a series in parts: what is found about people, bucket by bucket, added up to the figures of everybody.
 
 `intersection` looks at the groups of each person alone. `tau` and `compromised` also exclude what the other members of
-a group hold, to a fixpoint. So there they go by rounds: buckets tell the groups what is left to their people, and
+a group hold, to a fixpoint. So they go by rounds: buckets tell the groups what is left to their people, and
 shards tell the people what their groups leave to them, until no group excludes any more. Excluding is monotone and
 never excludes the truth, so the fixpoint is the one that the attack finds on all of the series at once.
 """
@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish.attacks.adversary import KNOWN, Adversary
+from republish.attacks.adversary import Adversary
 from republish.attacks.candidates import Unknowns, intersected, lives, sizes
 from republish.attacks.compromised import starting_sets
 from republish.attacks.history import History
 from republish.attacks.intersection import intersection
-from republish.attacks.registry import kind_of
+from republish.attacks.registry import kind_of, obstacle
 from republish.attacks.restriction import UNUSABLE, restrict
 from republish.attacks.results import AttackResult, Exposure, Findings, together
 from republish.attacks.rule import exclude_kept
+from republish.attacks.run import informed
 from republish.attacks.summary import Summary
 from republish.attacks.tau import eliminate, posterior
+from republish.engines.believing import BeliefsInParts, beliefs_in_parts
 from republish.engines.histories import (
     HELD,
     MEMBER,
@@ -40,19 +42,21 @@ from republish.engines.histories import (
     layout_of,
     names_of_files,
 )
+from republish.engines.knowing import Known, known_people
 from republish.engines.measuring import TABLE_FILE, stored_releases
 from republish.engines.moving import Block, Mover, fact, spread, tables_of
 from republish.engines.people import bucket_of
 from republish.engines.planning import Sizes
 from republish.errors import PolicyError
 from republish.memory import KEY
-from republish.secret import pseudonym_texts
 from republish.types import BoolArray, IntArray, WordArray
 
 if TYPE_CHECKING:
     from republish.series import Series
 
-IN_PARTS = ("intersection", "tau", "compromised")
+EXCLUDING = ("intersection", "tau", "compromised")
+BELIEFS = "beliefs"
+IN_PARTS = (*EXCLUDING, BELIEFS)
 LEFT, LIMIT = "left", "limit"
 """What is left to people, on its way to the shards of their groups; what groups leave to them, on its way back."""
 _RELEASE, _GROUP, _KNOWN = "release", "group", "known"
@@ -92,6 +96,9 @@ class AttackInParts:
         }
 
 
+FoundInParts = AttackInParts | BeliefsInParts
+
+
 def attack_in_parts(
     series: Series,
     mover: Mover[Any],
@@ -100,16 +107,19 @@ def attack_in_parts(
     adversary: Adversary,
     attacks: Sequence[str],
     m: int | None = None,
-) -> dict[str, AttackInParts]:
+) -> dict[str, FoundInParts]:
     """What each attack finds out about everyone it was not told of, with the figures of `republish.attacks.attack`.
 
     Raises:
-        PolicyError: an attack needs everybody at once.
+        PolicyError: an attack needs everybody at once, or something that she does not have.
     """
+    adversary = informed(adversary, series)
     require_in_parts(attacks, adversary)
     releases = stored_releases(series, part_rows, parts)
     rows = sum(entry.payload["rows"] for entry in series.records)
     layout = layout_of(series, releases, Sizes.of(rows, part_rows, parts).parts)
+    if BELIEFS in attacks:
+        layout = replace(layout, classes=_keeps_classes(series, adversary))
     try:
         return _Attacking(mover, layout).found(adversary, attacks, m)
     finally:
@@ -124,10 +134,23 @@ def require_in_parts(attacks: Sequence[str], adversary: Adversary) -> None:
             f"{' and '.join(whole)} cannot be made in parts: all people and releases are needed at once. "
             f"{', '.join(IN_PARTS[:-1])} and {IN_PARTS[-1]} can; make the others without --engine"
         )
-    if adversary.membership != KNOWN:
+    for name in attacks:
+        hindrance = obstacle(name, adversary, views=False)
+        if hindrance is not None:
+            raise PolicyError(f"{name} cannot be made: {hindrance}")
+
+
+def _keeps_classes(series: Series, adversary: Adversary) -> bool:
+    """Whether her knowledge has the classes that the series keeps; refused where it has others."""
+    assert adversary.knowledge is not None
+    if not adversary.knowledge.classes.columns:
+        return False
+    if series.reasoning is None or series.reasoning.knowledge.classes != adversary.knowledge.classes:
         raise PolicyError(
-            "an attack in parts needs to know who is in which group (membership known); make others without --engine"
+            "the classes of this knowledge are found from quasi-identifiers, and the series keeps none of them; give "
+            "knowledge with the classes of the series, or attack without --engine, with the raw views"
         )
+    return True
 
 
 class _Attacking:
@@ -140,11 +163,16 @@ class _Attacking:
         tasks = max(1, layout.tasks)
         self.joined = mover.keep(mover.exchange([self.read], [MEMBER, VALUES], tasks, Joining(layout)))
 
-    def found(self, adversary: Adversary, attacks: Sequence[str], m: int | None) -> dict[str, AttackInParts]:
+    def found(self, adversary: Adversary, attacks: Sequence[str], m: int | None) -> dict[str, FoundInParts]:
         diversity = min(self.mover.facts(self.joined), default=0)
-        known = self._known(adversary) if any(kind_of(name).uses_known for name in attacks) else None
-        found = {}
+        seen, known = [self.read, self.joined], None
+        if any(kind_of(name).uses_known for name in attacks):
+            known = known_people(self.mover, seen, self.layout.buckets, adversary)
+        found: dict[str, FoundInParts] = {}
         for name in attacks:
+            if name == BELIEFS:
+                found[name] = beliefs_in_parts(self.mover, self.layout, self.read, seen, adversary, known)
+                continue
             task = Weighing(self.layout, name, adversary, diversity if m is None else m, known)
             results = self._rounds(task)
             count = len(self.layout.releases)
@@ -153,82 +181,27 @@ class _Attacking:
             found[name] = AttackInParts(name, task.m, releases, overall)
         return found
 
-    def _known(self, adversary: Adversary) -> Known | None:
-        """Whom she knows, so that each bucket can tell; `None` for nobody."""
-        if not adversary.compromised:
-            return None
-        given = () if isinstance(adversary.compromised, (int, float)) else tuple(adversary.compromised)
-        names = frozenset(one for one in given if isinstance(one, str))
-        counting = Counting(names)
-        counted = self.mover.exchange([self.read, self.joined], [SEEN], self.layout.buckets, counting)
-        people, there = np.zeros(self.layout.buckets, dtype=np.int64), 0
-        for bucket, number, named in self.mover.facts(counted):
-            people[bucket] = number
-            there += named
-        if there < len(names):
-            missing = len(names) - there
-            raise PolicyError(
-                f"compromised people must be in the series; {missing} of {len(given)} never were"
-            )
-        numbers = np.array([one for one in given if not isinstance(one, str)], dtype=np.int64)
-        if len(numbers) and (numbers.min() < 0 or numbers.max() >= people.sum()):
-            raise PolicyError(f"compromised people must be numbers from 0 to {people.sum() - 1}")
-        return Known(adversary, np.cumsum(people) - people, names, numbers)
-
     def _rounds(self, task: Weighing) -> list[tuple[tuple[Exposure, ...], Exposure]]:
         """What is found in every bucket, once no group excludes any more."""
-        mover, layout, limits = self.mover, self.layout, self.mover.blocks([])
+        mover, layout = self.mover, self.layout
+        narrowing = Narrowing(layout, task.name, task.adversary.cascade)
+        limits: list[Any] = []
         while True:
-            weighed = mover.exchange(
-                [self.read, self.joined, limits], [SEEN, HELD, LIMIT], layout.buckets, task
-            )
+            before = [self.read, self.joined, *limits]
+            weighed = mover.exchange(before, [SEEN, HELD, LIMIT], layout.buckets, task)
             if task.name == "intersection":
                 return mover.facts(weighed)
             weighed = mover.keep(weighed)
             found = mover.facts(weighed)
-            narrowing = Narrowing(layout, task.name, task.adversary.cascade)
-            limits = mover.keep(
-                mover.exchange([self.read, weighed], [MEMBER, VALUES, LEFT], max(1, layout.tasks), narrowing)
-            )
-            if not sum(mover.facts(limits)):
+            told = [self.read, weighed]
+            fresh = mover.keep(mover.exchange(told, [MEMBER, VALUES, LEFT], max(1, layout.tasks), narrowing))
+            news = sum(mover.facts(fresh))
+            for old in (weighed, *limits):
+                mover.forget(old)
+            if not news:
+                mover.forget(fresh)
                 return found
-
-
-@dataclass(frozen=True)
-class Counting:
-    """The task that counts the people of a bucket, and those of some names."""
-
-    names: frozenset[str]
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The bucket and both counts."""
-        seen = tables_of(blocks, SEEN).select(KEY).unique()
-        named = pseudonym_texts(seen.to_numpy()).is_in(sorted(self.names)).sum() if self.names else 0
-        yield fact((blocks[0].to, seen.height, int(named)))
-
-
-@dataclass(frozen=True)
-class Known:
-    """Whom an adversary knows; `first[b]` is the number of the first person of bucket b among all, by pseudonym."""
-
-    adversary: Adversary
-    first: IntArray
-    names: frozenset[str]
-    numbers: IntArray
-
-    def among(self, bucket: int, people: WordArray) -> BoolArray:
-        """Which of the people of a bucket she knows: the same as in a history of everybody."""
-        first, share = int(self.first[bucket]), self.adversary.compromised
-        if isinstance(share, (int, float)):
-            source = np.random.PCG64(
-                self.adversary.seed
-            )  # the one of `default_rng`; it can go on from anywhere
-            drawn: BoolArray = np.random.Generator(source.advance(first)).random(len(people)) < share
-            return drawn
-        known = np.isin(np.arange(first, first + len(people)), self.numbers)
-        if self.names:
-            known |= pseudonym_texts(people).is_in(sorted(self.names)).to_numpy()
-        return known
+            limits = [fresh]
 
 
 @dataclass(frozen=True)

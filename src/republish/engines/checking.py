@@ -27,7 +27,7 @@ from republish.inference.reasoning import last_codes
 from republish.knowledge import Extracted, Transitions
 from republish.ledger.files import measure
 from republish.memory import KEY, Memory, memory_of
-from republish.places import read_csv, read_parquet
+from republish.places import parquet_schema, read_csv, read_parquet
 from republish.release import COUNTERFEITS, TABLE_PARQUET
 from republish.schema import Schema
 from republish.types import IntArray
@@ -67,7 +67,9 @@ class Legible:
             if any(block.kind == UNREAD for block in blocks):
                 raise ViewError("what this needs cannot be read")
             made.extend(self.task(blocks))
-        except UNREADABLE:
+        except UNREADABLE as problem:
+            if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
+                raise  # of the machine, not of the data: the engine tries again elsewhere
             made = [fact(Unreadable()), Block(0, UNREAD, b"")]
         yield from made
 
@@ -115,14 +117,13 @@ class SurveyingTables:
         for place in named(block for block in blocks if block.kind == CSV):
             yield fact(same_tables(place, self.schema))
         for place in named(block for block in blocks if block.kind == FILE):
-            frame = read_parquet(place)
+            sensitive = self.schema.sensitive
+            frame = read_parquet(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
             if frame[GROUP].null_count():
                 raise ViewError("every row needs a group")
-            values = None
-            if self.schema.sensitive is not None:
-                values = frame[self.schema.sensitive.name].value_counts(name=ROWS)
+            values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
             top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
-            yield fact(Surveyed(frame.schema, frame.height, max(0, top), values))
+            yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
 
 
 @dataclass(frozen=True)

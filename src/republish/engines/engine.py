@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from republish.attacks.adversary import Adversary
-from republish.engines.attacking import IN_PARTS, AttackInParts, attack_in_parts
+from republish.engines.attacking import EXCLUDING, FoundInParts, attack_in_parts
 from republish.engines.auditing import verify_in_parts
 from republish.engines.measuring import measure_in_parts
 from republish.engines.moving import Mover
@@ -40,6 +40,10 @@ class Engine(ABC):
     def mover(self) -> Mover[Any]:
         """What moves the blocks of one piece of work."""
 
+    def walking_mover(self) -> Mover[Any]:
+        """What moves the blocks of work that goes from release to release, each step on what the last one left."""
+        return self.mover()
+
     def publish(
         self,
         series: Series,
@@ -62,7 +66,7 @@ class Engine(ABC):
         self, series: Series, progress: Callable[[int, int], None] | None = None
     ) -> SeriesVerification:
         """Everything that a series promises, from what is stored; `Series.verify` adds what its policy has wrong."""
-        return verify_in_parts(series, self.mover(), self.part_rows, self.parts, progress)
+        return verify_in_parts(series, self.walking_mover(), self.part_rows, self.parts, progress)
 
     def measure(
         self, series: Series, truth: Sequence[Any] | None = None, queries: int = 1_000
@@ -77,9 +81,9 @@ class Engine(ABC):
         self,
         series: Series,
         adversary: Adversary | None = None,
-        attacks: Sequence[str] = IN_PARTS,
+        attacks: Sequence[str] = EXCLUDING,
         m: int | None = None,
-    ) -> dict[str, AttackInParts]:
+    ) -> dict[str, FoundInParts]:
         """What each attack finds out about everyone it was not told of: the figures of `republish.attacks.attack`.
 
         Attacks that need everybody at once are refused.

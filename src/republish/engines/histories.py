@@ -36,6 +36,7 @@ MEMBER, VALUES = "member", "values"
 """Members and published values of groups, on their way to shards."""
 SEEN, HELD = "seen", "held"
 """Appearances of people, and the values of groups they were in, on their way to buckets."""
+CLASS = "class"
 _RELEASE, _GROUP, _CODE, _ROW = "release", "group", "code", "row"
 _ROWS, _UNKNOWN = "rows", "unknown rows"
 _NO_SEEN = {**dict.fromkeys(KEY, pl.UInt64), _GROUP: pl.Int32, _CODE: pl.Int32, _ROW: pl.UInt64}
@@ -44,7 +45,10 @@ _NO_HELD = dict.fromkeys((_RELEASE, _GROUP, _CODE, _ROWS, _UNKNOWN), pl.Int64)
 
 @dataclass(frozen=True)
 class Layout:
-    """What all tasks agree on: the releases with their files, the values of the series, and the number of buckets."""
+    """What all tasks agree on: the releases with their files, the values of the series, and the number of buckets.
+
+    With `classes` the class of everyone, as the series keeps it, goes with her; else all people are of class 0.
+    """
 
     schema: Schema
     releases: tuple[Stored, ...]
@@ -52,6 +56,7 @@ class Layout:
     values: pl.Series
     rule: Rule | None
     buckets: int
+    classes: bool = False
 
     @property
     def tasks(self) -> int:
@@ -110,7 +115,9 @@ class Reading:
                 counts = rows.group_by(_GROUP, _CODE).agg(pl.len().cast(pl.Int64).alias(_ROWS))
                 yield from spread(counts, one.tasks(counts[_GROUP].to_numpy()), VALUES)
                 continue
-            members = read_intact(*self.layout.members[i][j]).select(list(_NO_SEEN))
+            members = read_intact(*self.layout.members[i][j])
+            kept = pl.col(CLASS).cast(pl.Int32) if self.layout.classes else pl.lit(0, pl.Int32)
+            members = members.select(*_NO_SEEN, kept.alias(CLASS))
             shown = members.filter(pl.col(_GROUP) > 0)
             yield from spread(shown, one.tasks(shown[_GROUP].to_numpy()), MEMBER)
             left_out = members.filter((pl.col(_GROUP) == 0) & _is_somebody())
@@ -167,7 +174,9 @@ def _none(*names: str) -> pl.DataFrame:
 
 def _seen(members: pl.DataFrame) -> pl.DataFrame:
     """Members as a table that has its columns where nobody is in it."""
-    return members if members.height else pl.DataFrame(schema={**_NO_SEEN, _RELEASE: pl.Int32})
+    return (
+        members if members.height else pl.DataFrame(schema={**_NO_SEEN, CLASS: pl.Int32, _RELEASE: pl.Int32})
+    )
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,7 @@ class Bucket:
     def of(cls, blocks: Sequence[Block], layout: Layout, knowing: bool) -> Bucket:
         """The people of a bucket; `knowing` grants what people had who were forgotten."""
         seen = _seen(tables_of(blocks, SEEN))
-        people, place = _numbered(people_of(seen))
+        people, place = numbered(people_of(seen))
         number, code = seen[_RELEASE].to_numpy().astype(np.int64), seen[_CODE].to_numpy().astype(np.int64)
         row, group = seen[_ROW].to_numpy(), seen[_GROUP].to_numpy().astype(np.int64)
         there = [np.flatnonzero(number == i) for i in range(len(layout.releases))]
@@ -254,7 +263,7 @@ class Bucket:
         return cls(history, people, keys % most)
 
 
-def _numbered(words: WordArray) -> tuple[WordArray, IntArray]:
+def numbered(words: WordArray) -> tuple[WordArray, IntArray]:
     """Everyone once, sorted by pseudonym, and the number of every row's person."""
     order = order_of(words)
     ordered = words[order]

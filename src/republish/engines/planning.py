@@ -46,6 +46,11 @@ class Sizes:
         return cls(rows, parts or max(1, -(-rows // part_rows)))
 
     @property
+    def shards(self) -> int:
+        """How many files the release has: fewer than parts where those are many, for each part sends to each shard."""
+        return self.parts if self.parts <= 16 else -(-self.parts // 2)
+
+    @property
     def sums(self) -> int:
         """How many tasks add up counts."""
         return -(-self.parts // 16)

@@ -103,11 +103,13 @@ class _Run:
         making, grouped, facts, whole = self._grouped(people, domains, sizes)
         faults.reach("grouped")
         published, lasting = self._lasting(grouped, facts, making, whole)
-        groups = np.sum([f.groups for f in facts], axis=0) if facts else np.zeros(sizes.parts, dtype=np.int64)
+        groups = (
+            np.sum([f.groups for f in facts], axis=0) if facts else np.zeros(sizes.shards, dtype=np.int64)
+        )
         groups = groups - (lasting[-1].groups if lasting else 0)
         with ledger.stage(self.number) as draft:
             self.step(STEPS[3])
-            places = _places(draft, sizes.parts)
+            places = _places(draft, sizes.shards)
             writing = WritingShards(
                 making,
                 self.policy.requirements,
@@ -200,7 +202,7 @@ class _Run:
             mover, people, self.policy.publisher, domains, before, release, sizes.sums
         )
         made, whole = plan(mover, people, publisher, domains, sizes, release)
-        making = Making(publisher, domains, self.secret, self.policy.seed, self.number, sizes.parts, counts)
+        making = Making(publisher, domains, self.secret, self.policy.seed, self.number, sizes.shards, counts)
         routed = mover.map(people, [VIEW], made.routing)
         grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, GroupingRows(making, whole)))
         return making, grouped, mover.facts(grouped), whole
@@ -240,7 +242,7 @@ class _Run:
             )
             frame = _with_groups(frame_of(nobody, np.empty(0, dtype=np.uint64)))
             grouped = self.mover.blocks([table_block(frame, 0, VIEW)])
-        shards = self.mover.exchange([grouped], [VIEW, FALSE], sizes.parts, writing)
+        shards = self.mover.exchange([grouped], [VIEW, FALSE], sizes.shards, writing)
         return sorted(self.mover.facts(shards), key=lambda w: w.shard)
 
     def _checked(

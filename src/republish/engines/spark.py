@@ -37,6 +37,16 @@ class Spark(Engine):
         """What moves the blocks of one piece of work."""
         return SparkMover(self.session)
 
+    def walking_mover(self) -> SparkMover:
+        """What moves the blocks of work that goes from release to release.
+
+        Adaptive plans describe what they read twice, their sources twice again, and so on: after eight releases the
+        description of a plan fills the memory of the driver. So this has a session of its own without them.
+        """
+        session = self.session.newSession()
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        return SparkMover(session)
+
 
 class SparkMover:
     """Moves blocks with Spark; each is one row of a DataFrame, with the task it goes to."""

@@ -1,0 +1,38 @@
+"""Sixty-four parts cost no precision: the certainty penalty is within 5 % of that of one process, or below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from republish import BangA, CorSplit, JSReduce, MInvariance, Mondrian, Series, TauSafety
+from republish.datasets import census
+from republish.engines import Here
+from republish.publishers import BayFrame, Publisher, RPlusTree
+from republish.schema import read_schema
+
+QUICK: list[Publisher] = [BangA(5), TauSafety(4)]
+SLOW: list[Publisher] = [
+    Mondrian(5),
+    RPlusTree(5),
+    MInvariance(4),
+    CorSplit(4, 2, pad=True),
+    JSReduce(5, 0.6, 0.6, crowd=8),
+    BayFrame(5, j=0.6, crowd=8),
+]
+
+
+@pytest.mark.parametrize(
+    "publisher", [*QUICK, *(pytest.param(slow, marks=pytest.mark.long) for slow in SLOW)], ids=lambda p: p.name
+)
+def test_sixty_four_parts_cost_no_precision(publisher: Publisher, tmp_path: Path) -> None:
+    census(24_000, 12_000, 2, insert=0.1, delete=0.1).write(tmp_path)
+    schema = read_schema(tmp_path / "schema.toml")
+    penalties = []
+    for name, engine in (("one", None), ("parts", Here(parts=64))):
+        series = Series.create(tmp_path / name, schema, publisher, seed=3, one_table=True)
+        done = [series.publish(view, engine=engine) for view in sorted((tmp_path / "views").iterdir())]
+        penalties.append([release.measures.penalty for release in done])
+    for one, in_parts in zip(*penalties, strict=True):
+        assert in_parts <= 1.05 * one
