@@ -24,7 +24,9 @@ SLOW: list[Publisher] = [
 
 
 @pytest.mark.parametrize(
-    "publisher", [*QUICK, *(pytest.param(slow, marks=pytest.mark.long) for slow in SLOW)], ids=lambda p: p.name
+    "publisher",
+    [*QUICK, *(pytest.param(slow, marks=pytest.mark.long) for slow in SLOW)],
+    ids=lambda p: p.name,
 )
 def test_sixty_four_parts_cost_no_precision(publisher: Publisher, tmp_path: Path) -> None:
     census(24_000, 12_000, 2, insert=0.1, delete=0.1).write(tmp_path)
