@@ -111,9 +111,12 @@ def write_parquet(frame: pl.DataFrame, place: Path, **options: Any) -> None:
         frame.write_parquet(file, **options)
 
 
-def read_csv(place: Path, **options: Any) -> pl.DataFrame:
-    """The table in a CSV file; the options are those of `polars.read_csv`."""
-    return pl.read_csv(place if is_local(place) else place.read_bytes(), **options)
+def read_csv(place: Path | Sequence[Path], **options: Any) -> pl.DataFrame:
+    """The table in a CSV file, or in all the parts of a folder or list; the options are those of `polars.read_csv`."""
+    parts = _parts(place, ".csv")
+    return pl.concat(
+        [pl.read_csv(part if is_local(part) else part.read_bytes(), **options) for part in parts]
+    )
 
 
 def write_csv(frame: pl.DataFrame, place: Path) -> None:
@@ -122,15 +125,13 @@ def write_csv(frame: pl.DataFrame, place: Path) -> None:
         frame.write_csv(file)
 
 
-def _parts(place: Path | Sequence[Path]) -> list[Path]:
+def _parts(place: Path | Sequence[Path], suffix: str = ".parquet") -> list[Path]:
     """The files of a table, in the order of their rows."""
     if isinstance(place, Sequence):
         return list(place)
     if not place.is_dir():
         return [place]
-    parts = sorted(
-        (part for part in place.iterdir() if part.suffix == ".parquet"), key=lambda part: part.name
-    )
+    parts = sorted((part for part in place.iterdir() if part.suffix == suffix), key=lambda part: part.name)
     if not parts:
         raise FileNotFoundError(2, "a folder of parts holds none", str(place))
     return parts

@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from engines.contract import EngineContract, series
 from engines.weeks import PUBLISHERS, weeks, write
-from republish import Series, faults
+from publishers.test_contract import people
+from republish import LedgerError, Series, faults
 from republish.engines import Engine, Here
+from slow import quick
 
 
 class TestOneProcess(EngineContract):
@@ -36,9 +39,10 @@ from republish.engines import Here
 Series.open(sys.argv[1]).publish(sys.argv[2], engine=Here(parts=3))
 """
 ELSEWHERE = {"created-folders", "erased", "backup-written"}
+QUICK = {"grouped", "before-commit", "after-commit"}
 
 
-@pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in ELSEWHERE])
+@pytest.mark.parametrize("point", quick([p for p in faults.POINTS if p not in ELSEWHERE], QUICK.__contains__))
 def test_a_killed_publisher_leaves_the_old_series_or_the_new_one(tmp_path: Path, point: str) -> None:
     made = series(tmp_path / "s", PUBLISHERS["tau-safety"])
     first, second, third = write(tmp_path, weeks(120, 3))
@@ -54,3 +58,34 @@ def test_a_killed_publisher_leaves_the_old_series_or_the_new_one(tmp_path: Path,
     assert reader.verify().holds
     assert not list((made.root / "private" / "staging").iterdir())
     assert len(list((made.root / "releases").iterdir())) == expected + 1
+
+
+def test_a_part_that_the_driver_does_not_find_is_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    (path,) = write(tmp_path, weeks(120, 1))
+
+    def lose(step: str) -> None:
+        if step == "committing":
+            next((made.root / "private" / "staging").glob("*/table.parquet/part-00001.parquet")).unlink()
+
+    with pytest.raises(LedgerError, match="not there as announced"):
+        made.publish(path, progress=lose, engine=Here(parts=3))
+    assert not made.records
+
+
+def test_decimals_are_what_they_are_to_one_process(tmp_path: Path) -> None:
+    view = people(60).with_columns(dx=pl.Series([0.5, 0.25, 2, 7] * 15).cast(pl.Decimal(6, 2)))
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    (path,) = write(tmp_path, [view])
+    made.publish(path)
+    assert made.publish(path, engine=Here(parts=2)).arrivals.changed_value == 0
+
+
+def test_whole_decimals_name_people_as_whole_numbers_do(tmp_path: Path) -> None:
+    view = people(60).with_columns(id=pl.Series(range(60)))
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    numbers, decimals = write(tmp_path, [view, view.with_columns(pl.col("id").cast(pl.Decimal(20, 0)))])
+    made.publish(numbers)
+    assert made.publish(decimals, engine=Here(parts=2)).arrivals.new == 0

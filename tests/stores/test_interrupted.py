@@ -14,9 +14,11 @@ import pytest
 from republish import LedgerError, Series, faults
 from republish.places import place_of
 from republish.upkeep import withdraw
+from slow import quick
 
 pytestmark = pytest.mark.stores
 _ELSEWHERE = {"created-folders", "erased", "backup-written"}
+_QUICK = {"before-commit", "after-commit", "renamed"}
 _AFTER_COMMIT = {"after-commit", "renamed"}
 FILES = 3  # about.json, table.csv, table.parquet
 COPYING = [*(f"copied:{count}" for count in range(1, FILES + 1)), "uncovered"]
@@ -51,7 +53,9 @@ def require_whole(series: Series, releases: int, view: Path) -> None:
     assert layout.released() == {f"{number:04d}" for number in range(1, releases + 2)}
 
 
-@pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in _ELSEWHERE])
+@pytest.mark.parametrize(
+    "point", quick([p for p in faults.POINTS if p not in _ELSEWHERE], _QUICK.__contains__)
+)
 def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
     shared: str, make: Make, views: list[Path], tmp_path: Path, point: str
 ) -> None:
@@ -61,7 +65,7 @@ def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
     require_whole(series, 2 if point in _AFTER_COMMIT else 1, views[2])
 
 
-@pytest.mark.parametrize("point", COPYING)
+@pytest.mark.parametrize("point", quick(COPYING, lambda point: point in ("copied:1", "uncovered")))
 def test_a_publisher_killed_while_it_copies_leaves_a_committed_release(
     s3: str, make: Make, views: list[Path], tmp_path: Path, point: str
 ) -> None:

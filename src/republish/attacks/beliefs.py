@@ -95,7 +95,7 @@ def walk(
         for block in blocks:
             prior[block] = revision.prior(classes[block], beliefs[person[block]])
         entries = None if told is None else _entries(told, i, person, register.codes[i])
-        found = _inferred(prior, _groups(history, i), row, reasoning, entries)
+        found = inferred(prior, groups_of(history, i), row, reasoning, entries)
         yield Step(prior, found, row)
         if revision.width and i + 1 < history.releases:
             for block in blocks:
@@ -133,7 +133,7 @@ def _revisions(history: History, reasoning: Reasoning, register: Register) -> It
     if history.releases == 0:
         return
     if not isinstance(source, Extracted):
-        yield from repeat(_revision(source.aligned(register.values), reasoning), history.releases)
+        yield from repeat(revision_of(source.aligned(register.values), reasoning), history.releases)
         return
     if not any((codes != UNKNOWN).any() for codes in register.codes):
         raise PolicyError(
@@ -147,10 +147,11 @@ def _revisions(history: History, reasoning: Reasoning, register: Register) -> It
         counts = counts.add(classes[there], list(np.ascontiguousarray(past[who].T)), codes[there])
         past[who, 1:] = past[who, :-1]
         past[who, 0] = codes[there]
-        yield _revision(source.knowledge(counts, register.values), reasoning)
+        yield revision_of(source.knowledge(counts, register.values), reasoning)
 
 
-def _revision(knowledge: Knowledge, reasoning: Reasoning) -> Revision:
+def revision_of(knowledge: Knowledge, reasoning: Reasoning) -> Revision:
+    """How beliefs are revised by somebody who reasons like this."""
     seen = knowledge if reasoning.steps is None else knowledge.steps(reasoning.steps)
     return Revision(seen, reasoning.form)
 
@@ -174,7 +175,7 @@ def _entries(told: Told, release: int, person: IntArray, codes: IntArray) -> Com
     return Compromised(row, codes[row], np.full(len(row), told.certainty)) if len(row) else None
 
 
-def _groups(history: History, release: int) -> Groups:
+def groups_of(history: History, release: int) -> Groups:
     """The groups of one release; their members are its appearances."""
     first, last = history.group_start[release], history.group_start[release + 1]
     members, values = history.member_start[first : last + 1], history.value_start[first : last + 1]
@@ -184,7 +185,7 @@ def _groups(history: History, release: int) -> Groups:
     )
 
 
-def _inferred(
+def inferred(
     prior: FloatArray, groups: Groups, row: IntArray, reasoning: Reasoning, entries: Compromised | None
 ) -> Posteriors:
     """The posteriors of everyone; whoever is in no group keeps the prior with what she was told.

@@ -15,7 +15,7 @@ import numpy as np
 
 from republish.attacks._register import Register
 from republish.attacks._sureness import BeliefResult
-from republish.attacks.beliefs import Told, _entries, _groups, _plain, _result, _revisions, _rows
+from republish.attacks.beliefs import Told, _entries, _plain, _result, _revisions, _rows, groups_of
 from republish.attacks.history import History
 from republish.attacks.summary import shares
 from republish.inference import Reasoning
@@ -101,7 +101,7 @@ def _sightings(
             person,
             register.classes[i],
             revision,
-            _groups(history, i),
+            groups_of(history, i),
             _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]]),
             None if told is None else _entries(told, i, person, register.codes[i]),
         )

@@ -159,7 +159,7 @@ class _Files:
             schema=schema,
             comment=f"{MARK} {self._about['release']}: counterfeit rows of every group that has any.",
         )
-        return table, read_csv(stored[0])
+        return table, read_csv(stored)
 
 
 def _make_room(connection: sql.Connection, name: str, schema: str | None, replace: bool) -> None:

@@ -16,9 +16,9 @@ import polars as pl
 from republish.attacks._register import UNKNOWN
 from republish.attacks._sureness import FULL, signed_gain
 from republish.attacks.adversary import Adversary
-from republish.attacks.beliefs import _groups, _inferred, _revision
+from republish.attacks.beliefs import groups_of, inferred, revision_of
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
-from republish.engines.counting import COUNT, ROWS, Adding, _spread
+from republish.engines.counting import COUNT, ROWS, Adding, spread_counts
 from republish.engines.histories import CLASS, MEMBER, SEEN, VALUES, Layout, Shard, numbered
 from republish.engines.knowing import Known
 from republish.engines.moving import Block, Mover, fact, spread, table_block, table_of, tables_of
@@ -117,7 +117,7 @@ def _revisions(layout: Layout, reasoning: Reasoning, counted: Sequence[pl.DataFr
     """How she revises beliefs, release by release; knowledge of the views themselves grows with them."""
     source = reasoning.knowledge
     if not isinstance(source, Extracted):
-        revision = _revision(source.aligned(layout.values), reasoning) if layout.releases else None
+        revision = revision_of(source.aligned(layout.values), reasoning) if layout.releases else None
         for _ in layout.releases:
             assert revision is not None
             yield revision
@@ -130,7 +130,7 @@ def _revisions(layout: Layout, reasoning: Reasoning, counted: Sequence[pl.DataFr
         table = pl.concat([counts.table, *(part.cast(counts.table.schema) for part in tables)])
         table = table.group_by(keys).agg(pl.col("count").sum()).sort(keys)
         counts = Transitions(counts.order, table)
-        yield _revision(source.knowledge(counts, layout.values), reasoning)
+        yield revision_of(source.knowledge(counts, layout.values), reasoning)
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Sorting:
                 )
                 past[who, 1:], past[who, 0] = past[who, :-1], code
                 counts = table.rename({"count": ROWS}).with_columns(pl.lit(i, pl.Int64).alias(_RELEASE))
-                yield from _spread(counts, self.tasks)
+                yield from spread_counts(counts, self.tasks)
 
 
 @dataclass(frozen=True)
@@ -284,8 +284,8 @@ class Believing:
         )
         history, members = shard.history, shard.members
         assert history.truth is not None
-        found = _inferred(
-            step.prior(members), _groups(history, 0), history.person, step.reasoning, step.entries(members)
+        found = inferred(
+            step.prior(members), groups_of(history, 0), history.person, step.reasoning, step.entries(members)
         )
         p = found.p[history.person, history.truth]
         gain = signed_gain(p, shares(history, history.truth))

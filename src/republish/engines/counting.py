@@ -47,7 +47,7 @@ def add_up(mover: Mover[Any], data: Any, tasks: int, counting: Task) -> pl.DataF
     return pl.concat(found).sort(pl.exclude(ROWS))
 
 
-def _spread(counts: pl.DataFrame, tasks: int) -> Iterator[Block]:
+def spread_counts(counts: pl.DataFrame, tasks: int) -> Iterator[Block]:
     """Counts as blocks for the tasks that add them up, the same things for the same task."""
     mixed = np.zeros(counts.height, dtype=np.uint64)
     for name in counts.columns:
@@ -88,7 +88,7 @@ class CountingPieces:
         """The counts."""
         for block in blocks:
             places = self.placing(points_of(table_of(block), len(self.placing.cube.scales)))
-            yield from _spread(finer_counts(self.pieces, self.crowded, places), self.tasks)
+            yield from spread_counts(finer_counts(self.pieces, self.crowded, places), self.tasks)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class CountingCodes:
             if self.settled is not None:
                 keeps = (self.settled.signatures(frame, self.release) > 0).astype(np.int64)
             codes = frame[CODE].to_numpy().astype(np.int64)
-            yield from _spread(_counted({"part": part, CODE: codes, KEEPS: keeps}), self.tasks)
+            yield from spread_counts(_counted({"part": part, CODE: codes, KEEPS: keeps}), self.tasks)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,9 @@ class CountingSignatures:
             signature = self.settled.signatures(frame, self.release)
             keeps = signature > 0
             part = self.routes.of(self.placing(points_of(frame, len(self.placing.cube.scales))))
-            yield from _spread(_counted({"signature": signature[keeps], "part": part[keeps]}), self.tasks)
+            yield from spread_counts(
+                _counted({"signature": signature[keeps], "part": part[keeps]}), self.tasks
+            )
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class CountingTransitions:
             assert view.people is not None
             history = last_codes(memory, memory.find(view.people), order)
             table = Transitions.empty(order).add(self.source.classes.of(view), history, view.codes).table
-            yield from _spread(table.rename({"count": ROWS}), self.tasks)
+            yield from spread_counts(table.rename({"count": ROWS}), self.tasks)
 
 
 def code_table(counted: pl.DataFrame, parts: int, values: int) -> IntArray:

@@ -89,4 +89,4 @@ class Engine(ABC):
         Attacks that need everybody at once are refused.
         """
         found = adversary or Adversary()
-        return attack_in_parts(series, self.mover(), self.part_rows, self.parts, found, attacks, m)
+        return attack_in_parts(series, self.walking_mover(), self.part_rows, self.parts, found, attacks, m)

@@ -36,7 +36,7 @@ from republish.errors import BrokenPromise
 from republish.frozen import policy_record, require_another_release
 from republish.ledger.files import remove
 from republish.memory import KEY
-from republish.places import exists, read_parquet, write_parquet
+from republish.places import read_parquet, write_parquet
 from republish.published import Published
 from republish.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
 from republish.requirements import Whole
@@ -150,12 +150,12 @@ class _Run:
                 return done
             faults.reach("gated")
             self.step(STEPS[4])
+            draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
             kept = self._private(draft, making, places, written, found)
             about = about_release(self.policy, self.number, moment, size)
             (draft.folder / ABOUT).write_text(
                 json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
             )
-            draft.adopt({draft.name(p): m for w in written for p, m in w.files.items() if exists(p)})
             remove(places.aside)
             faults.reach("private-written")
             payload = done.as_dict() | kept | policy_record(self.policy)

@@ -211,6 +211,6 @@ def _gave_up(problem: Exception) -> LedgerError:
     """What to say when Spark fails: the class of the failure, and no more, for its text may quote cells."""
     return LedgerError(
         f"Spark gave up ({type(problem).__name__}); nothing was committed, the series is as it was. See the log of the "
-        "executors: a machine that cannot read or write the files of the series, or too little memory (smaller parts "
-        "need less), are the usual causes"
+        "executors: a machine that cannot read or write the files of the series, records of a CSV file with different "
+        "numbers of cells, or too little memory (smaller parts need less) are the usual causes"
     )

@@ -73,8 +73,9 @@ class Surveying:
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame without decimals, which an engine makes of numbers of a database."""
-    return frame.with_columns(pl.selectors.decimal().cast(pl.Float64))
+    """The frame with the digits of whole decimals, as which an engine reads numbers that are too large for it."""
+    whole = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Decimal) and kind.scale == 0]
+    return frame.with_columns(pl.col(whole).cast(pl.String))
 
 
 def _found(axis: Axis, points: np.ndarray[Any, Any], declared: Column) -> Column1:

@@ -1,0 +1,23 @@
+"""Releases made in parts, in a store: tables, counterfeit counts, membership and memory all lie in parts there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engines.weeks import PUBLISHERS, SCHEMA, weeks, write
+from republish import Series
+from republish.attacks import Adversary, attack
+from republish.engines import Here
+
+
+def test_a_series_made_in_parts_lives_in_a_store(store: str, tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, store=store)
+    for path in write(tmp_path / "views", weeks(200, 3)):
+        series.publish(path, engine=Here(parts=4))
+    assert sum(entry.payload["counterfeits"] for entry in series.records) > 0
+    reader = Series.open(series.root)
+    assert reader.verify().problems == () and reader.verify().holds
+    assert reader.verify(engine=Here(parts=3)).holds
+    (found,) = attack(reader, Adversary(), ["tau"])
+    assert found.overall.people > 200 and found.overall.below_m == 0
+    assert reader.release(3).counterfeits.sum() == reader.record(3).payload["counterfeits"]
