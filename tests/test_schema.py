@@ -225,3 +225,9 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_no_schema(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="TOML file"):
         read_schema(tmp_path)
+
+
+@pytest.mark.parametrize("name", ['say "a"', "two\nlines", "*", "^q.*$"])
+def test_names_that_tables_and_queries_read_otherwise_are_refused(name: str) -> None:
+    with pytest.raises(SchemaError, match="1 do: rename them"):
+        Schema("id", [Number("age")], "dx", [name])

@@ -140,6 +140,7 @@ class Date(Column):
     kind: ClassVar[str] = "date"
 
 
+_ODD = re.compile(r'["\r\n]|^\*$|^\^.*\$$')
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
 _FIELDS = {
     "number": {"hierarchy", "distance", "domain"},
@@ -184,6 +185,12 @@ class Schema:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise SchemaError(f"a column has one role; these have two: {', '.join(twice)}")
+        odd = [name for name in names if _ODD.search(name)]
+        if odd:
+            raise SchemaError(
+                "a column's name must not hold a double quote or a line break, and must not be * or lie between ^ and "
+                f"$, which tables and queries read otherwise; {len(odd)} do: rename them"
+            )
         clash = sorted(set(self.published_columns) & {"group", "level"})
         if clash:
             raise SchemaError(

@@ -39,10 +39,18 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return LeftOut.from_parent(parent, path=module_path)
 
 
+QUICK = {"banga", "cor-split", "js-reduce", "repeated", "no number"}
+"""Cases of the contract that `make test` runs here; all of them run in this process, and here with `make test-long`."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
+            case = item.name.partition("[local-")[2].rstrip("]")
+            if "::TestSpark::" in item.nodeid and case and case not in QUICK:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -48,7 +48,8 @@ def engine_of(name: str | None, master: str, part_rows: int | None) -> Iterator[
     from republish.engines.engine import PART_ROWS
 
     try:
-        from pyspark.errors import PySparkRuntimeError
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
         raise PolicyError(
@@ -60,12 +61,12 @@ def engine_of(name: str | None, master: str, part_rows: int | None) -> Iterator[
     builder = SparkSession.builder.master(master).appName("republish")
     try:
         session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    except (PySparkRuntimeError, OSError, ValueError) as problem:
+        session.sparkContext.setLogLevel("ERROR")
+    except (PySparkException, Py4JError, OSError, ValueError) as problem:
         raise PolicyError(
             f"no Spark session could be had from the master ({type(problem).__name__}); see that --master is right and "
             "the cluster runs. Nothing was written"
         ) from None
-    session.sparkContext.setLogLevel("ERROR")
     try:
         yield Spark(session, PART_ROWS if part_rows is None else part_rows)
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -132,9 +131,3 @@ def broken_groups(
         for requirement in requirements:
             broken |= ~requirement.holds(counts.astype(np.int64), whole)
     return broken
-
-
-def settled_whole(making: Making, found: Sequence[Grouped]) -> tuple[Any, Whole]:
-    """The published rows of each code in all parts, and what the table says then."""
-    codes = np.sum([one.codes for one in found], axis=0)
-    return codes, making.domains.whole(codes)

@@ -23,6 +23,10 @@ from republish.secret import Secret, order_of
 from republish.types import IntArray, WordArray
 
 VIEW, MEMORY = "view", "memory"
+CHANGED = (
+    "the view must be the same each time it is read; it holds values now that it did not hold before. Nothing was "
+    "written: publish a table that nobody changes meanwhile"
+)
 ROW, CODE = "row", "code"
 _POINT, _PLAIN, _PAST, _AGE = "p:", "i:", "m:", "age"
 
@@ -35,8 +39,9 @@ def bucket_of(high: WordArray, buckets: int) -> IntArray:
 def tally_of(people: WordArray, digests: WordArray, codes: IntArray) -> int:
     """A sum over rows that tells whether the same rows come out as went in, each once, in whatever order."""
     mixed = (people[:, 0] ^ (people[:, 1] * np.uint64(0x9E3779B97F4A7C15))) + digests
+    mixed += (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x94D049BB133111EB)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
-    return int((mixed + codes.astype(np.uint64) * np.uint64(0x94D049BB133111EB)).sum(dtype=np.uint64))
+    return int((mixed ^ (mixed >> np.uint64(29))).sum(dtype=np.uint64))
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Pseudonymizing:
         assert read.identifiers is not None
         people = self.secret.pseudonyms(read.identifiers)
         view = self.domains.view(read.points, read.codes, read.insensitive, people)
+        if len(read.values) > len(self.domains.values) or not self.domains.hold(read.points):
+            raise ViewError(CHANGED)
         made = frame_of(view, view.row_digests(self.secret))
         yield from spread(made, bucket_of(people[:, 0], self.buckets), VIEW)
         yield fact({"rows": view.rows})

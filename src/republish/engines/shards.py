@@ -23,6 +23,7 @@ from republish.engines.tallies import Sums, sums_of
 from republish.grouping import SUPPRESSED, Grouping
 from republish.memory import Memory, sight
 from republish.microdata import Microdata, sensitive_codes
+from republish.places import read_csv
 from republish.release import COUNTERFEITS, TABLE_PARQUET, build_release, read_release
 from republish.requirements import Requirement, Whole
 from republish.scales import Scales
@@ -86,14 +87,16 @@ class WritingShards:
         numbers = np.where(local > 0, local + shift, 0).astype(np.int32)
         memory = memory_in(frame, made.number - 1, made.counts)
         seen = sight(view, digests, numbers, made.number, memory)
+        if release.counterfeits.any():
+            files |= self._counterfeits(shard, release.counterfeits, shift)
         with tempfile.TemporaryDirectory(prefix="republish-") as folder:
             stored = read_intact(self.places.table[shard], files[self.places.table[shard]])
-            write_as_release(Path(folder), stored, shift, release.counterfeits)
+            told = self.places.counterfeits[shard]
+            counted = read_csv(told) if told in files else None
+            write_as_release(Path(folder), stored, shift, counted)
             written = self._verified(Path(folder), view, local, memory)
             after = self._remembered(Path(folder), view, grouping, local, seen, memory)
         files |= self._private(shard, seen, view, after)
-        if release.counterfeits.any():
-            files |= self._counterfeits(shard, release.counterfeits, shift)
         yield fact(
             Written(
                 shard=shard,
@@ -191,15 +194,14 @@ class WritingShards:
 
 
 def write_as_release(
-    folder: Path, stored: pl.DataFrame, shift: int, counterfeits: IntArray | None = None
+    folder: Path, stored: pl.DataFrame, shift: int, counterfeits: pl.DataFrame | None = None
 ) -> None:
-    """Write a shard, its groups numbered from 1, as a release of its own."""
+    """Write a shard, its groups numbered from 1, as a release of its own; counterfeits by group, as they are stored."""
     stored.with_columns((pl.col(GROUP) - shift).cast(pl.Int32)).write_parquet(
         folder / TABLE_PARQUET, compression="uncompressed"
     )
-    if counterfeits is not None and counterfeits.any():
-        held = np.flatnonzero(counterfeits)
-        pl.DataFrame({GROUP: held + 1, "count": counterfeits[held]}).write_csv(folder / COUNTERFEITS)
+    if counterfeits is not None:
+        counterfeits.with_columns(pl.col(GROUP) - shift).write_csv(folder / COUNTERFEITS)
 
 
 def _key(frame: pl.DataFrame) -> WordArray | Any:

@@ -116,6 +116,13 @@ class SparkMover:
             except Exception:  # a session that is gone keeps nothing
                 self._kept.clear()
 
+    def _csv(self, path: str) -> DataFrame:
+        """A CSV file, all cells as text."""
+        first = self._session.read.text(path).head()
+        separator = _separator(str(first[0]) if first else "")
+        reader = self._session.read.option("header", True).option("mode", "FAILFAST").option("sep", separator)
+        return reader.option("multiLine", True).option("escape", '"').csv(path)
+
     def _frame(self, view: Any) -> DataFrame:
         """The view as Spark sees it; CSV cells are text."""
         from pyspark.sql import DataFrame
@@ -130,14 +137,18 @@ class SparkMover:
             )
         try:
             if path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".txt")):
-                reader = self._session.read.option("header", True).option("mode", "FAILFAST")
-                return reader.option("multiLine", True).option("escape", '"').csv(path)
+                return self._csv(path)
             return self._session.read.parquet(path)
         except Exception as problem:
             raise ViewError(
                 f"Spark cannot read the view ({type(problem).__name__}); it must be a Spark DataFrame, or the path of "
                 "a CSV or Parquet file that all executors see. Nothing was written"
             ) from None
+
+
+def _separator(line: str) -> str:
+    """The commonest separator of a header."""
+    return max(",;\t|", key=line.count)
 
 
 def _chosen(data: DataFrame, kinds: Iterable[str]) -> DataFrame:

@@ -21,7 +21,7 @@ from republish.microdata import MISSING, Axis, Microdata, no_codes, read_view, s
 from republish.requirements import Whole
 from republish.schema import Category, Column, Ordered, Schema
 from republish.spatial.cube import Cube, cube_of
-from republish.types import IntArray
+from republish.types import FloatArray, IntArray
 
 
 class Column1(NamedTuple):
@@ -102,6 +102,16 @@ class Domains:
     def view(self, points: Any, codes: IntArray, insensitive: pl.DataFrame, people: Any) -> Microdata:
         """Some rows of the view, with the axes and values of the whole."""
         return Microdata(self.schema, None, points, self.axes, codes, self.values, insensitive, people)
+
+    def hold(self, points: FloatArray) -> bool:
+        """Whether coordinates lie in these domains, fractions and missing values where there were any before."""
+        for axis, gap, row in zip(self.axes, self.gaps, points, strict=True):
+            there = row[row > MISSING]
+            outside = len(there) and (there.min() < axis.low or there.max() > axis.high)
+            broken = axis.whole_numbers and bool((there != np.floor(there)).any())
+            if outside or broken or (len(there) < len(row) and not gap):
+                return False
+        return True
 
     def whole(self, counts: IntArray) -> Whole:
         """What a table with so many rows of each sensitive code says of them."""

@@ -132,6 +132,8 @@ def verified(parts: Sequence[Verification], requirements: Sequence[Requirement])
     """The checks of all parts as those of one release: a promise holds where it holds in every part."""
     if not parts:
         raise LedgerError("a release has at least one part, and none was verified; nothing was committed")
+    if len({len(part.checks) for part in parts}) > 1:
+        raise LedgerError("the parts of a release were not checked alike; nothing was committed")
     by_text = {requirement.text: requirement for requirement in requirements}
     checks = [_merged([part.checks[i] for part in parts], by_text) for i in range(len(parts[0].checks))]
     return Verification(

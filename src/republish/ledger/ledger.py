@@ -256,8 +256,8 @@ class Ledger:
         layout = self.layout
         if any(holds_something(folder) for folder in (layout.releases, *layout.private_folders)):
             raise LedgerError(
-                f"{self.root} holds releases or memory but no ledger; restore the series from a backup, or "
-                "choose another folder"
+                f"{layout.store} holds releases or memory but no ledger; restore the series from a backup, or "
+                "choose another place"
             )
 
     def __enter__(self) -> Ledger:

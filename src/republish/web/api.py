@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from republish.web import DeskError, WrongType
 from republish.web.answers import writable
 from republish.web.desk import FILES, Desk
-from republish.web.downloads import PART, sent
+from republish.web.downloads import PARTS, sent
 from republish.web.jobs import Job
 from republish.web.security import REPORT_POLICY
 from republish.web.uploads import Upload
@@ -226,17 +226,25 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
     for file in FILES:
         offer(file)
 
-    @api.get(
-        "/series/{name}/releases/{number}/table.parquet/{part}",
-        summary="Download a part of a table in parts",
-        response_class=FileResponse,
-        responses={200: {"content": {_MEDIA["parquet"]: {"schema": {"type": "string", "format": "binary"}}}}},
-    )
-    def download_part(
-        name: Name, number: Number, part: Annotated[str, Path(pattern=f"^{PART}$")]
-    ) -> Response:
-        path = desk.file(name, number, f"table.parquet/{part}")
-        return sent(path, f"release-{number:04d}-{part}", _MEDIA["parquet"])
+    def offer_part(whole: str, pattern: str) -> None:
+        suffix = whole.rpartition(".")[2]
+
+        @api.get(
+            f"/series/{{name}}/releases/{{number}}/{whole}/{{part}}",
+            summary=f"Download a part of {whole} where it lies in parts",
+            response_class=FileResponse,
+            responses={
+                200: {"content": {_MEDIA[suffix]: {"schema": {"type": "string", "format": "binary"}}}}
+            },
+        )
+        def download_part(
+            name: Name, number: Number, part: Annotated[str, Path(pattern=f"^{pattern}$")]
+        ) -> Response:
+            path = desk.file(name, number, f"{whole}/{part}")
+            return sent(path, f"release-{number:04d}-{part}", _MEDIA[suffix])
+
+    for whole, pattern in PARTS.items():
+        offer_part(whole, pattern)
 
     @api.get(
         "/series/{name}/report",

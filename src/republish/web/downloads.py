@@ -11,12 +11,13 @@ from starlette.responses import FileResponse, Response
 from republish.places import is_local
 
 FILES = ("table.csv", "table.parquet", "counterfeits.csv", "about.json")
-PART = r"part-[0-9]{5,}\.parquet"
+PARTS = {"table.parquet": r"part-[0-9]{5,}\.parquet", "counterfeits.csv": r"part-[0-9]{5,}\.csv"}
 
 
 def may_leave(file: str) -> bool:
-    """Whether this is a file of a release, or a part of its table."""
-    return file in FILES or re.fullmatch(rf"table\.parquet/{PART}", file) is not None
+    """Whether this is a file of a release, or a part of its table or of its counts of counterfeits."""
+    whole, _, part = file.partition("/")
+    return file in FILES or (whole in PARTS and re.fullmatch(PARTS[whole], part) is not None)
 
 
 def sent(place: Path, filename: str, media_type: str | None = None) -> Response:
