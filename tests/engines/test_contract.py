@@ -14,8 +14,9 @@ import pytest
 from engines.contract import EngineContract, series
 from engines.weeks import PUBLISHERS, weeks, write
 from publishers.test_contract import people
-from republish import LedgerError, Series, faults
+from republish import LedgerError, Series, ViewError, faults
 from republish.engines import Engine, Here
+from republish.engines.here import HereMover
 from slow import quick
 
 
@@ -89,3 +90,25 @@ def test_whole_decimals_name_people_as_whole_numbers_do(tmp_path: Path) -> None:
     numbers, decimals = write(tmp_path, [view, view.with_columns(pl.col("id").cast(pl.Decimal(20, 0)))])
     made.publish(numbers)
     assert made.publish(decimals, engine=Here(parts=2)).arrivals.new == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pl.concat([people(60, missing=0), people(60, missing=0)[:1].with_columns(id=pl.lit("another"))]),
+        people(60, missing=0).with_columns(dx=pl.lit("never seen")),
+        people(60, missing=0).with_columns(age=pl.lit(200)),
+        people(60, missing=0).with_columns(age=pl.lit(30.5)),
+        people(60, missing=0).with_columns(age=pl.lit(None, pl.Int64)),
+    ],
+    ids=["more rows", "new value", "beyond", "fraction", "missing"],
+)
+def test_a_view_that_changes_while_it_is_read_is_refused(
+    changed: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    readings, rows = iter([people(60, missing=0), changed]), HereMover.rows
+    monkeypatch.setattr(HereMover, "rows", lambda self, _, *rest: rows(self, next(readings), *rest))
+    with pytest.raises(ViewError, match="must be the same each time it is read"):
+        made.publish(people(60), engine=Here(parts=2))
+    assert not made.records

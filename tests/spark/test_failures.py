@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,7 +153,7 @@ def test_files_that_cannot_be_written_are_a_clear_error(
     assert not made.records
 
 
-def elsewhere(folder: Path, draft: Draft, shards: int) -> Places:
+def elsewhere(folder: Path, draft: Draft, shards: int) -> AbstractContextManager[Places]:
     """Places in a folder that is not there."""
     names = tuple(folder / "deeper" / str(shard) for shard in range(shards))
-    return Places(names, names, names, names, folder)
+    return nullcontext(Places(names, names, names, names, folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from republish.engines.planning import Sizes, plan, require_in_parts, with_count
 from republish.engines.shards import Places, WritingShards, Written
 from republish.engines.survey import Domains, Surveying, domains_of
 from republish.engines.tallies import measures_of, verified
-from republish.errors import BrokenPromise
+from republish.errors import ViewError
 from republish.frozen import policy_record, require_another_release
 from republish.ledger.files import remove
 from republish.memory import KEY
@@ -107,9 +108,8 @@ class _Run:
             np.sum([f.groups for f in facts], axis=0) if facts else np.zeros(sizes.shards, dtype=np.int64)
         )
         groups = groups - (lasting[-1].groups if lasting else 0)
-        with ledger.stage(self.number) as draft:
+        with ledger.stage(self.number) as draft, _places(draft, sizes.shards) as places:
             self.step(STEPS[3])
-            places = _places(draft, sizes.shards)
             writing = WritingShards(
                 making,
                 self.policy.requirements,
@@ -156,7 +156,6 @@ class _Run:
             (draft.folder / ABOUT).write_text(
                 json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
             )
-            remove(places.aside)
             faults.reach("private-written")
             payload = done.as_dict() | kept | policy_record(self.policy)
             del payload["folder"]
@@ -185,7 +184,7 @@ class _Run:
         people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], sizes.parts, meeting))
         found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
         if found.rows != domains.rows:
-            raise BrokenPromise(
+            raise ViewError(
                 f"the view must be the same each time it is read; it had {domains.rows} rows, then {found.rows}. "
                 "Nothing was written: publish a table that nobody changes meanwhile"
             )
@@ -342,19 +341,24 @@ class _Lost:
     groups: IntArray
 
 
-def _places(draft: Draft, shards: int) -> Places:
+@contextmanager
+def _places(draft: Draft, shards: int) -> Iterator[Places]:
     """Names for the files of every shard; those that turn out not to be needed are given up."""
     aside = draft.folder.with_name(f"{draft.token}-aside")
     tables, counterfeits = draft.folder / TABLE_PARQUET, draft.folder / COUNTERFEITS
     tables.mkdir()
     aside.mkdir()
-    return Places(
+    places = Places(
         tuple(tables / f"part-{shard:05d}.parquet" for shard in range(shards)),
         tuple(counterfeits / f"part-{shard:05d}.csv" for shard in range(shards)),
         tuple(draft.private_files("membership", shards)),
         tuple(draft.private_files("memory", shards)),
         aside,
     )
+    try:
+        yield places
+    finally:
+        remove(aside)
 
 
 def _no_cells(names: Sequence[str]) -> pl.DataFrame:
