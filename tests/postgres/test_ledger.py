@@ -165,6 +165,7 @@ def test_a_migration_that_fails_half_way_leaves_the_old_layout(
             write_release(ledger)
 
 
+@pytest.mark.long
 def test_a_backup_of_a_series_in_postgresql_is_restored_with_and_without_it(
     kept: Series, views: list[Path], server: Server, tmp_path: Path, url: str
 ) -> None:

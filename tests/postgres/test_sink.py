@@ -245,6 +245,7 @@ def test_a_user_who_may_not_make_tables_is_told(awkward: Series, url: str, serve
     server.execute("DROP ROLE stranger")
 
 
+@pytest.mark.long
 def test_the_command_line_publishes_into_a_database_and_exports(
     series: Series, views: list[Path], url: str
 ) -> None:

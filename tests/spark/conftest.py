@@ -39,7 +39,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return LeftOut.from_parent(parent, path=module_path)
 
 
-QUICK = {"banga", "cor-split", "js-reduce", "repeated", "no number"}
+QUICK = {"cor-split", "js-reduce", "repeated", "no number"}
+SLOW = ("test_the_order_of_the_rows_changes_nothing", "test_a_dry_run_writes_nothing")
 """Cases of the contract that `make test` runs here; all of them run in this process, and here with `make test-long`."""
 
 
@@ -49,7 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
             case = item.name.partition("[local-")[2].rstrip("]")
-            if "::TestSpark::" in item.nodeid and case and case not in QUICK:
+            if "::TestSpark::" in item.nodeid and (
+                (case and case not in QUICK) or item.name.startswith(SLOW)
+            ):
                 item.add_marker(pytest.mark.long)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pytest
 from polars.testing import assert_frame_equal
 
 from republish.orders import hilbert_keys
@@ -130,6 +131,7 @@ def test_a_worker_killed_in_the_middle_does_not_change_the_result(
     assert len(again) == 1
 
 
+@pytest.mark.long
 def test_a_worker_added_takes_the_place_of_a_killed_one(free_cluster: Cluster) -> None:
     free_cluster.kill_worker(1)
     assert free_cluster.workers == 1
@@ -153,6 +155,7 @@ with Cluster(workers=1) as cluster, cluster.session("killed") as spark:
 """
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_cluster_whose_starter_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER],

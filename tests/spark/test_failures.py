@@ -83,6 +83,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     assert made.verify().holds
 
 
+@pytest.mark.long
 def test_a_lost_worker_takes_groups_with_it_and_they_are_made_again(
     spark: SparkSession, cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_driver_killed_before_the_commit_leaves_no_release(
     assert made.verify().holds
 
 
+@pytest.mark.long
 def test_a_driver_killed_after_the_commit_leaves_the_release(
     free_cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from republish import LDiversity, Mondrian, Series, read_schema
+from slow import quick
 
 BUCKET = "releases"
 _NEEDED = ("upath", "s3fs", "moto")
@@ -82,7 +83,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(place) if request.param == "folder" else f"file://{tmp_path}/a%20store"
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=quick(["folder", "s3"], lambda where: where == "s3"))
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty store that other processes see."""
     return str(request.getfixturevalue("s3")) if request.param == "s3" else str(tmp_path / "store")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engines.weeks import PUBLISHERS, SCHEMA, weeks, write
 from republish import Series
 from republish.attacks import Adversary, attack
 from republish.engines import Here
 
 
+@pytest.mark.parametrize("store", ["s3"], indirect=True)
 def test_a_series_made_in_parts_lives_in_a_store(store: str, tmp_path: Path) -> None:
     series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, store=store)
     for path in write(tmp_path / "views", weeks(200, 3)):
