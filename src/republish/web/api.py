@@ -31,6 +31,7 @@ _MEDIA = {
 
 T = TypeVar("T")
 Name = Annotated[str, Path(description="The name of a series.", max_length=255)]
+Part = Annotated[str, Path(pattern=r"^part-[0-9]{5,}\.(parquet|csv)$")]
 Number = Annotated[int, Path(description="The number of a release, from 1 on.", ge=1, le=10**6)]
 Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$", description="What POST /api/uploads returned.")]
 
@@ -226,25 +227,21 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
     for file in FILES:
         offer(file)
 
-    def offer_part(whole: str, pattern: str) -> None:
-        suffix = whole.rpartition(".")[2]
+    def offer_part(whole: str) -> None:
+        media = _MEDIA[whole.rpartition(".")[2]]
 
         @api.get(
             f"/series/{{name}}/releases/{{number}}/{whole}/{{part}}",
             summary=f"Download a part of {whole} where it lies in parts",
             response_class=FileResponse,
-            responses={
-                200: {"content": {_MEDIA[suffix]: {"schema": {"type": "string", "format": "binary"}}}}
-            },
+            responses={200: {"content": {media: {"schema": {"type": "string", "format": "binary"}}}}},
         )
-        def download_part(
-            name: Name, number: Number, part: Annotated[str, Path(pattern=f"^{pattern}$")]
-        ) -> Response:
+        def download_part(name: Name, number: Number, part: Part) -> Response:
             path = desk.file(name, number, f"{whole}/{part}")
-            return sent(path, f"release-{number:04d}-{part}", _MEDIA[suffix])
+            return sent(path, f"release-{number:04d}-{part}", media)
 
-    for whole, pattern in PARTS.items():
-        offer_part(whole, pattern)
+    for whole in PARTS:
+        offer_part(whole)
 
     @api.get(
         "/series/{name}/report",
