@@ -71,7 +71,7 @@ def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"s3://{BUCKET}/{secrets.token_hex(4)}"
 
 
-@pytest.fixture(params=["folder", "file", "memory", "s3"])
+@pytest.fixture(params=quick(["folder", "file", "memory", "s3"], lambda where: where in ("memory", "s3")))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty store."""
     if request.param == "s3":
