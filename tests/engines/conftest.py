@@ -15,6 +15,7 @@ SLOW = {
     "test_beliefs_after_people_were_forgotten",
     "test_classes_that_the_series_keeps_go_with_people",
     "test_compromised_people_can_be_named",
+    "test_nobody_hides_behind_people_who_were_forgotten",
     "test_people_treated_as_newcomers_are_counted",
     "test_promises_are_those_of_the_policy_whatever_a_release_records",
     "test_rounds_go_on_until_nothing_is_excluded",

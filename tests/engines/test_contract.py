@@ -40,7 +40,7 @@ from republish.engines import Here
 Series.open(sys.argv[1]).publish(sys.argv[2], engine=Here(parts=3))
 """
 ELSEWHERE = {"created-folders", "erased", "backup-written"}
-QUICK = {"grouped", "before-commit", "after-commit"}
+QUICK = {"before-commit"}
 
 
 @pytest.mark.parametrize("point", quick([p for p in faults.POINTS if p not in ELSEWHERE], QUICK.__contains__))

@@ -10,9 +10,10 @@ from engines.weeks import PUBLISHERS, SCHEMA, weeks, write
 from republish import Series
 from republish.attacks import Adversary, attack
 from republish.engines import Here
+from slow import quick
 
 
-@pytest.mark.parametrize("store", ["s3"], indirect=True)
+@pytest.mark.parametrize("store", quick(["memory", "s3"], lambda where: where == "memory"), indirect=True)
 def test_a_series_made_in_parts_lives_in_a_store(store: str, tmp_path: Path) -> None:
     series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, store=store)
     for path in write(tmp_path / "views", weeks(200, 3)):

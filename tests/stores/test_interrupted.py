@@ -18,7 +18,7 @@ from slow import quick
 
 pytestmark = pytest.mark.stores
 _ELSEWHERE = {"created-folders", "erased", "backup-written"}
-_QUICK = {"before-commit", "renamed"}
+_QUICK = {"before-commit"}
 _AFTER_COMMIT = {"after-commit", "renamed"}
 FILES = 3  # about.json, table.csv, table.parquet
 COPYING = [*(f"copied:{count}" for count in range(1, FILES + 1)), "uncovered"]
