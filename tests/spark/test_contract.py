@@ -65,3 +65,17 @@ def test_a_view_that_is_not_there_is_a_clear_error(local_spark: SparkSession, tm
     made = series(tmp_path / "s", PUBLISHERS["banga"])
     with pytest.raises(ViewError, match="Spark cannot read the view"):
         made.publish(tmp_path / "none.parquet", engine=Spark(local_spark))
+
+
+def test_a_ragged_csv_file_is_refused_without_showing_a_cell(
+    local_spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (view,) = weeks(60, 1)
+    view.write_csv(tmp_path / "view.csv", separator=";")
+    text = (tmp_path / "view.csv").read_text(encoding="utf-8")
+    (tmp_path / "view.csv").write_text(f"{text}unheard-of;31\n", encoding="utf-8")
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    with pytest.raises(ViewError, match="1 of 61 records do not") as refused:
+        made.publish(tmp_path / "view.csv", engine=Spark(local_spark, parts=2))
+    assert "unheard-of" not in f"{refused.value}{capfd.readouterr()}"
+    assert not made.records

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SCHEMA = "to int, kind string, data binary"
 _ROWS_A_CHUNK = 1 << 19
+_RAGGED = "_republish_ragged"
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,14 @@ class SparkMover:
 
     def columns(self, view: Any) -> list[str]:
         """The names of the columns of a raw view."""
-        return list(self._frame(view).columns)
+        return [name for name in self._frame(view).columns if name != _RAGGED]
 
     def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> DataFrame:
         """What chunks of these columns of a raw view become."""
-        chosen = self._frame(view).select([f"`{name.replace('`', '``')}`" for name in columns])
-        return chosen.mapInArrow(_OnRows(Guarded(chunk)), _SCHEMA)
+        frame = self._frame(view)
+        wanted = [*columns, *([_RAGGED] if _RAGGED in frame.columns else [])]
+        chosen = frame.select([f"`{name.replace('`', '``')}`" for name in wanted])
+        return chosen.mapInArrow(_OnRows(Guarded(_Even(chunk))), _SCHEMA)
 
     def blocks(self, blocks: Sequence[Block]) -> DataFrame:
         """Some blocks made here, spread over the executors."""
@@ -117,11 +120,20 @@ class SparkMover:
                 self._kept.clear()
 
     def _csv(self, path: str) -> DataFrame:
-        """A CSV file, all cells as text."""
+        """A CSV file, all cells as text; records with too few or too many cells are marked, not thrown into a log."""
         first = self._session.read.text(path).head()
-        separator = _separator(str(first[0]) if first else "")
-        reader = self._session.read.option("header", True).option("mode", "FAILFAST").option("sep", separator)
-        return reader.option("multiLine", True).option("escape", '"').csv(path)
+        options = {
+            "header": True,
+            "sep": _separator(str(first[0]) if first else ""),
+            "multiLine": True,
+            "escape": '"',
+            "mode": "PERMISSIVE",
+            "columnNameOfCorruptRecord": _RAGGED,
+            "columnPruning": False,
+        }
+        names = [*self._session.read.options(**options).csv(path).columns, _RAGGED]
+        schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
+        return self._session.read.options(**options).schema(schema).csv(path)
 
     def _frame(self, view: Any) -> DataFrame:
         """The view as Spark sees it; CSV cells are text."""
@@ -156,6 +168,24 @@ def _chosen(data: DataFrame, kinds: Iterable[str]) -> DataFrame:
     from pyspark.sql.functions import col
 
     return data.filter(col("kind").isin([*kinds, PROBLEM]))
+
+
+@dataclass(frozen=True)
+class _Even:
+    """A chunk whose records have all the cells of the header, or a refusal with their number."""
+
+    chunk: Chunk
+
+    def __call__(self, frame: pl.DataFrame) -> Iterable[Block]:
+        if _RAGGED not in frame.columns:
+            return self.chunk(frame)
+        ragged = frame.height - frame[_RAGGED].null_count()
+        if ragged:
+            raise ViewError(
+                f"every record of a CSV view must have as many cells as the header; {ragged} of {frame.height} records "
+                "do not. Quote cells that hold the separator or a line break. Nothing was written"
+            )
+        return self.chunk(frame.drop(_RAGGED))
 
 
 @dataclass(frozen=True)
@@ -222,6 +252,6 @@ def _gave_up(problem: Exception) -> LedgerError:
     """What to say when Spark fails: the class of the failure, and no more, for its text may quote cells."""
     return LedgerError(
         f"Spark gave up ({type(problem).__name__}); nothing was committed, the series is as it was. See the log of the "
-        "executors: a machine that cannot read or write the files of the series, records of a CSV file with different "
-        "numbers of cells, or too little memory (smaller parts need less) are the usual causes"
+        "executors: a machine that cannot read or write the files of the series, or too little memory (smaller parts "
+        "need less), are the usual causes"
     )
