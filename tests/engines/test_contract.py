@@ -6,17 +6,23 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from engines.contract import EngineContract, series
 from engines.weeks import PUBLISHERS, weeks, write
 from publishers.test_contract import people
-from republish import LedgerError, Series, ViewError, faults
+from republish import BrokenPromise, LedgerError, Series, ViewError, faults
 from republish.engines import Engine, Here
 from republish.engines.here import HereMover
+from republish.engines.moving import Block, table_block, table_of
+from republish.engines.people import VIEW, tally_of
+from republish.engines.shards import WritingShards
 from slow import quick
 
 
@@ -112,3 +118,33 @@ def test_a_view_that_changes_while_it_is_read_is_refused(
     with pytest.raises(ViewError, match="must be the same each time it is read"):
         made.publish(people(60), engine=Here(parts=2))
     assert not made.records
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows[:-1], lambda rows: pl.concat([rows, rows[:1]])])
+def test_a_row_lost_or_doubled_on_its_way_is_noticed(
+    change: Callable[[pl.DataFrame], pl.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = HereMover.exchange
+
+    def careless(self: HereMover, data: Any, kinds: Any, tasks: int, task: Any) -> list[Block]:
+        if isinstance(task, WritingShards):
+            first = next(block for block in data[0] if block.kind == VIEW)
+            damaged = table_block(change(table_of(first)), first.to, VIEW)
+            data = [[damaged if block is first else block for block in data[0]]]
+        return exchange(self, data, kinds, tasks, task)
+
+    monkeypatch.setattr(HereMover, "exchange", careless)
+    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    (path,) = write(tmp_path, weeks(400, 1))
+    with pytest.raises(BrokenPromise, match="parts make the whole: does not hold"):
+        made.publish(path, engine=Here(parts=2))
+    assert not made.records
+
+
+def test_the_tally_tells_rows_with_exchanged_values_apart() -> None:
+    rng = np.random.default_rng(0)
+    words, digests = (rng.integers(0, 2**64, size, dtype=np.uint64) for size in ((9, 2), 9))
+    codes = np.arange(9)
+    order = rng.permutation(9)
+    assert tally_of(words[order], digests[order], codes[order]) == tally_of(words, digests, codes)
+    assert tally_of(words, digests, np.roll(codes, 1)) != tally_of(words, digests, codes)

@@ -79,6 +79,13 @@ class Believed:
         return {**asdict(self.everyone), **{k: v for k, v in asdict(self).items() if k != "everyone"}}
 
 
+def looked_at(steps: int | None) -> str:
+    """So many last values, all of them, or none, in a word or two."""
+    if steps is None:
+        return FULL
+    return f"{steps}-step" if steps else "snapshot"
+
+
 @dataclass(frozen=True)
 class BeliefResult:
     """What an adversary believes who knows how values follow each other: figures of every release and of all.
@@ -107,9 +114,7 @@ class BeliefResult:
     @property
     def label(self) -> str:
         """What she looks at, in a word or two."""
-        if self.steps is None:
-            return FULL
-        return f"{self.steps}-step" if self.steps else "snapshot"
+        return looked_at(self.steps)
 
     def _repr_html_(self) -> str:
         from republish.display import attack_html

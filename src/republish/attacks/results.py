@@ -95,7 +95,41 @@ class Unclear:
 
 
 @dataclass(frozen=True)
-class AttackResult:
+class Figures:
+    """What one attack found, in figures of each release and of all; nothing in them belongs to a single person."""
+
+    name: str
+    m: int
+    releases: tuple[Exposure, ...]
+    overall: Exposure
+
+    @property
+    def label(self) -> str:
+        """What the attack is called in tables and pictures."""
+        return self.name
+
+    @property
+    def summary(self) -> Summary:
+        """The figures that every attack has, of all releases."""
+        return self.overall.summary
+
+    @property
+    def by_release(self) -> tuple[Summary, ...]:
+        """The figures that every attack has, of each release."""
+        return tuple(part.summary for part in self.releases)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document of the figures."""
+        return {
+            "attack": self.name,
+            "m": self.m,
+            "overall": asdict(self.overall),
+            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
+        }
+
+
+@dataclass(frozen=True)
+class AttackResult(Figures):
     """What one attack found: figures of each release and of all, and arrays for those who may see them.
 
     An adversary reads all releases before she judges the first. `candidates` and `confidence` run parallel to the
@@ -103,10 +137,6 @@ class AttackResult:
     is what an attack with a budget did not get to the end of, `None` for others.
     """
 
-    name: str
-    m: int
-    releases: tuple[Exposure, ...]
-    overall: Exposure
     candidates: IntArray = field(repr=False)
     confidence: FloatArray = field(repr=False)
     risk: FloatArray = field(repr=False)
@@ -131,21 +161,6 @@ class AttackResult:
         overall = _exposure(found.overall, fewest[np.isfinite(fewest)].astype(np.int64), m)
         return cls(name, m, releases, overall, candidates, confidence, found.risk, findings)
 
-    @property
-    def label(self) -> str:
-        """What the attack is called in tables and pictures."""
-        return self.name
-
-    @property
-    def summary(self) -> Summary:
-        """The figures that every attack has, of all releases."""
-        return self.overall.summary
-
-    @property
-    def by_release(self) -> tuple[Summary, ...]:
-        """The figures that every attack has, of each release."""
-        return tuple(part.summary for part in self.releases)
-
     def _repr_html_(self) -> str:
         from republish.display import attack_html
 
@@ -153,12 +168,7 @@ class AttackResult:
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
-        document = {
-            "attack": self.name,
-            "m": self.m,
-            "overall": asdict(self.overall),
-            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
-        }
+        document = super().as_dict()
         return document if self.unclear is None else document | {"unclear": asdict(self.unclear)}
 
 

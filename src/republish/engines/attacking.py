@@ -9,7 +9,7 @@ never excludes the truth, so the fixpoint is the one that the attack finds on al
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +22,9 @@ from republish.attacks.history import History
 from republish.attacks.intersection import intersection
 from republish.attacks.registry import kind_of, obstacle
 from republish.attacks.restriction import UNUSABLE, restrict
-from republish.attacks.results import AttackResult, Exposure, Findings, together
+from republish.attacks.results import AttackResult, Exposure, Figures, Findings, together
 from republish.attacks.rule import exclude_kept
 from republish.attacks.run import informed
-from republish.attacks.summary import Summary
 from republish.attacks.tau import eliminate, posterior
 from republish.engines.believing import BeliefsInParts, beliefs_in_parts
 from republish.engines.histories import (
@@ -62,38 +61,8 @@ LEFT, LIMIT = "left", "limit"
 _RELEASE, _GROUP, _KNOWN = "release", "group", "known"
 
 
-@dataclass(frozen=True)
-class AttackInParts:
-    """What one attack found: the figures of an `AttackResult`, and nothing of a single person."""
-
-    name: str
-    m: int
-    releases: tuple[Exposure, ...]
-    overall: Exposure
-
-    @property
-    def label(self) -> str:
-        """What the attack is called in tables and pictures."""
-        return self.name
-
-    @property
-    def summary(self) -> Summary:
-        """The figures that every attack has, of all releases."""
-        return self.overall.summary
-
-    @property
-    def by_release(self) -> tuple[Summary, ...]:
-        """The figures that every attack has, of each release."""
-        return tuple(part.summary for part in self.releases)
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON document of the figures."""
-        return {
-            "attack": self.name,
-            "m": self.m,
-            "overall": asdict(self.overall),
-            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
-        }
+class AttackInParts(Figures):
+    """What one attack found in parts: the figures of an `AttackResult`, and no more."""
 
 
 FoundInParts = AttackInParts | BeliefsInParts

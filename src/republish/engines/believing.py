@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from republish.attacks._register import UNKNOWN
-from republish.attacks._sureness import FULL, signed_gain
+from republish.attacks._sureness import FULL, looked_at, signed_gain
 from republish.attacks.adversary import Adversary
 from republish.attacks.beliefs import groups_of, inferred, revision_of
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
@@ -47,9 +47,7 @@ class BeliefsInParts:
     @property
     def label(self) -> str:
         """What she looks at, in a word or two."""
-        if self.steps is None:
-            return FULL
-        return f"{self.steps}-step" if self.steps else "snapshot"
+        return looked_at(self.steps)
 
     @property
     def summary(self) -> Summary:
