@@ -1,4 +1,4 @@
-"""Series of every publisher as an earlier version made them: `python tests/earlier/make.py` writes what is not there yet.
+"""Series of every publisher as an earlier version made them; `python tests/earlier/make.py` writes those not there yet.
 
 Releases are a function of view, memory, policy, seed and secret, so a later version must make the same bytes, and
 must go on with these series.
