@@ -18,6 +18,7 @@ from republish import (
     Schema,
     Series,
     ViewError,
+    faults,
 )
 from republish.upkeep import forget
 
@@ -68,13 +69,6 @@ def test_a_column_name_never_leads_out_of_the_folder(tmp_path: Path) -> None:
     assert Series.open(tmp_path / "deep" / "s").schema.column("../../evil").hierarchy == hierarchy
 
 
-def test_an_interrupted_init_can_be_repeated(series: Series, tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    (begun / "private").mkdir(parents=True)
-    (begun / "private" / "secret.key").write_text("0" * 64)
-    assert not Series.create(begun, series.schema, Mondrian(2)).records
-
-
 def test_a_failed_init_leaves_nothing(series: Series, tmp_path: Path) -> None:
     with pytest.raises(LedgerError):
         Series.create(tmp_path / "bad", series.schema, Mondrian(2), ledger="nonsense://x")
@@ -95,3 +89,29 @@ def test_a_dropped_column_is_nowhere_in_a_release(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "s", schema, Mondrian(2))
     series.publish(table)
     assert b"SECRETCELL" not in b"".join(p.read_bytes() for p in (tmp_path / "s").rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("harm", ["other cells", "same size", "another file", "no file"])
+def test_a_staged_table_that_changes_after_it_was_verified_is_not_committed(
+    series: Series, views: list[Path], harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(point: str) -> None:
+        if point != "verified":
+            return
+        (staged,) = (series.root / "private" / "staging").iterdir()
+        table = staged / "table.csv"
+        if harm == "other cells":
+            table.write_text("patient\nall of them\n")
+        elif harm == "same size":
+            table.write_bytes(table.read_bytes()[::-1])
+        elif harm == "another file":
+            (staged / "raw.csv").write_text("raw")
+        else:
+            table.unlink()
+
+    monkeypatch.setattr(faults, "reach", change)
+    with pytest.raises(LedgerError, match="are not those that were checked"):
+        series.publish(views[0])
+    monkeypatch.undo()
+    assert not series.records and not list((series.root / "releases").iterdir())
+    assert series.publish(views[0]).number == 1

@@ -9,6 +9,8 @@ VARIABLE = "REPUBLISH_FAULT"
 
 LEDGER = (
     "created-folders",
+    "built-aside",
+    "folder-made",
     "staged",
     "release-synced",
     "private-synced",

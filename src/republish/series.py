@@ -291,6 +291,7 @@ class Series:
             with self.ledger.stage(number) as draft:
                 step(STEPS[2])
                 group_of_row = self._write_release(draft, raw, grouping, moment)
+                draft.adopt_release()
                 faults.reach("release-written")
                 step(STEPS[3])
                 release, verification = self._verify_draft(draft, raw, group_of_row, memory)

@@ -45,7 +45,7 @@ from republish.engines import Here
 
 Series.open(sys.argv[1]).publish(sys.argv[2], engine=Here(parts=3))
 """
-ELSEWHERE = {"created-folders", "erased", "backup-written"}
+ELSEWHERE = {"created-folders", "built-aside", "folder-made", "erased", "backup-written"}
 QUICK = {"before-commit"}
 
 

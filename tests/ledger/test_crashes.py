@@ -17,7 +17,7 @@ KILLED = -signal.SIGKILL
 NOT_COMMITTED = ["staged", "release-synced", "private-synced", "before-commit", "inside-transaction"]
 COMMITTED = ["after-commit", "renamed"]
 IN_LOCK = ["rolled-forward", "swept"]
-ELSEWHERE = ["created-folders", "erased", "backup-written"]
+ELSEWHERE = ["built-aside", "folder-made", "created-folders", "erased", "backup-written"]
 
 
 def leftovers(root: Path) -> set[str]:

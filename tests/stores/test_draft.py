@@ -47,14 +47,15 @@ def test_private_parts_have_names_that_sort_and_that_the_ledger_accepts(ledger: 
         opened.private_files("secret", 1)
 
 
-def test_adopted_files_are_committed_and_not_read_again(
+def test_adopted_files_are_committed_and_not_transferred_again(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ledger.lock("publish"), ledger.stage(1) as opened:
         told = written(opened)
         opened.adopt(told)
         with monkeypatch.context() as patch:
-            patch.setattr(draft, "measure", lambda path: pytest.fail(f"{path} was read"))
+            if not ledger.layout.renames:
+                patch.setattr(draft, "measure", lambda path: pytest.fail(f"{path} was read"))
             entry = ledger.commit(opened, "release", {}, ledger.head)
     assert entry.payload["files"] == told
     assert not ledger.check()
@@ -74,16 +75,20 @@ def test_an_adopted_file_that_is_not_as_announced_commits_nothing(
         path.unlink()
         if harm == "shorter":
             path.write_bytes(b"")
-        with pytest.raises(LedgerError, match="was announced as part of the release, but"):
+        with pytest.raises(LedgerError, match=r"1 files of the release are not those|was announced"):
             ledger.commit(opened, "release", {}, ledger.head)
     assert not ledger.releases()
     assert not ledger.check()
 
 
-def test_a_digest_that_was_told_wrongly_is_found_by_verify(ledger: Ledger) -> None:
+def test_a_digest_that_was_told_wrongly_commits_nothing_or_is_found_by_verify(ledger: Ledger) -> None:
     with ledger.lock("publish"), ledger.stage(1) as opened:
         told = written(opened)
         name = next(iter(told))
         opened.adopt(told | {name: told[name] | {"digest": "0" * 64}})
+        if ledger.layout.renames:
+            with pytest.raises(LedgerError, match="are not those that were checked"):
+                ledger.commit(opened, "release", {}, ledger.head)
+            return
         ledger.commit(opened, "release", {}, ledger.head)
     assert ledger.check() == [f"{name} was altered: its digest does not match the ledger"]

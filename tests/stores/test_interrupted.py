@@ -17,7 +17,7 @@ from republish.upkeep import withdraw
 from slow import quick
 
 pytestmark = pytest.mark.stores
-_ELSEWHERE = {"created-folders", "erased", "backup-written"}
+_ELSEWHERE = {"created-folders", "built-aside", "folder-made", "erased", "backup-written"}
 _QUICK = {"before-commit"}
 _AFTER_COMMIT = {"after-commit", "renamed"}
 FILES = 3  # about.json, table.csv, table.parquet

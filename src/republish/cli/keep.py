@@ -41,13 +41,7 @@ def restore(
     ] = None,
 ) -> None:
     """Unpack an archive into a new folder and check it."""
-    from dataclasses import replace
-
     from republish import ledger
-    from republish.policy import read_policy
 
     ledger.restore(archive, series, to_ledger, to_store)
-    policy = read_policy(series)
-    if policy.ledger != to_ledger:  # never write into the database of the series that was backed up
-        replace(policy, ledger=to_ledger).write(series)
     say(f"{series} restored and checked; next: republish verify {series}")

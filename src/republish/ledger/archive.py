@@ -27,11 +27,13 @@ from republish.ledger.files import (
     CHUNK,
     STORE_MARK,
     Layout,
+    new_folder,
     regular_files,
     remove,
-    sync_file,
     sync_folder,
     sync_tree,
+    take_back,
+    write,
     writing,
 )
 from republish.ledger.ledger import Ledger
@@ -159,27 +161,25 @@ def _mode(name: str) -> int:
 def restore(archive: Path, root: Path, url: str | None = None, store: str | None = None) -> None:
     """Unpack a backup into a new or empty folder, checked; on any failure nothing of it stays.
 
-    With `url` the catalogue goes into that database, which must not hold a series yet; with `store` releases and
-    memory go there, which must not hold any yet. What the series was backed up from is never written to.
+    It is unpacked aside and gets its name in one step: a kill leaves no part of it, or all of it. With `url` the
+    catalogue goes from there into that database, which must not hold a series yet; with `store` releases and memory
+    go there, which must not hold any yet. What the series was backed up from is never written to.
     """
-    existed = root.is_dir()
-    if root.exists() and (not existed or any(root.iterdir())):
-        raise LedgerError(f"{root} must be a new or an empty folder; choose another one")
+    with (
+        writing(f"{archive.name} could not be restored", "nothing was restored"),
+        new_folder(root) as aside,
+    ):
+        _unpack(archive, aside)
+        _accept(aside)
+        _name_places(aside, None, None)
+    made = list(regular_files(root))
     layout = Layout(root.absolute(), store)
     try:
-        with writing(f"{archive.name} could not be restored", "nothing was restored"):
-            root.mkdir(parents=True, exist_ok=True)
-            _unpack(archive, root)
-            _accept(root)
-            with _stored(layout):
-                if url is not None:
-                    _hand_over(layout.catalogue, url)
-            sync_folder(root.parent)
+        with writing(f"{archive.name} could not be restored", "nothing was restored"), _stored(layout):
+            if url is not None:
+                _hand_over(layout, url)
     except BaseException:
-        for path in list(root.iterdir()) if root.is_dir() else []:
-            remove(path)
-        if not existed and root.is_dir():
-            root.rmdir()
+        take_back(root, [*made, layout.lock])
         raise
 
 
@@ -245,32 +245,33 @@ def _accept(root: Path) -> None:
                 f"the series in the archive is damaged ({len(wrong)} faults; {wrong[0]}); "
                 "nothing was restored: take another backup"
             )
-        sync_tree(root)
 
 
-def _hand_over(file: Path, url: str) -> None:
-    here, elsewhere = Catalogue(file), Catalogue(file, url)
+def _hand_over(layout: Layout, url: str) -> None:
+    """Bring the catalogue into a database, which then has it alone."""
+    here, elsewhere = Catalogue(layout.catalogue), Catalogue(layout.catalogue, url)
     here.copy_to(elsewhere)
     here.close()
     elsewhere.close()
-    file.unlink()
+    _name_places(layout.root, None if layout.store == layout.root else str(layout.store), url)
+    layout.catalogue.unlink()
+    sync_folder(layout.root)
 
 
 @contextmanager
 def _stored(layout: Layout) -> Iterator[None]:
     """Bring releases and memory to the store, if there is one; if the block fails, nothing of them stays there."""
     if layout.store == layout.root:
-        _name_store(layout.root, None)
         yield
         return
-    layout.mark_store()
-    layout.make()
     folders = (layout.releases, *layout.private_folders)
     here = [layout.root / folder.relative_to(layout.store).as_posix() for folder in folders]
+    layout.mark_store()
     try:
+        layout.make()
         for source, target in zip(here, folders, strict=True):
             _bring(source, target)
-        _name_store(layout.root, str(layout.store))
+        _name_places(layout.root, str(layout.store), None)
         yield
     except BaseException:
         for path in (*folders, layout.store / STORE_MARK):
@@ -280,15 +281,20 @@ def _stored(layout: Layout) -> Iterator[None]:
         remove(source)
 
 
-def _name_store(root: Path, store: str | None) -> None:
-    """Have series.toml name this store: never that of the series that was backed up."""
+def _name_places(root: Path, store: str | None, ledger: str | None) -> None:
+    """Have series.toml name this store and this ledger: never those of the series that was backed up."""
     settings = root / "series.toml"
-    document = tomllib.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-    if document.get("store") != store:
-        document.pop("store", None)
-        named = {} if store is None else {"store": store}
-        settings.write_text(tomli_w.dumps({**named, **document}), encoding="utf-8")
-        sync_file(settings)
+    if not settings.is_file():
+        return
+    document = tomllib.loads(settings.read_text(encoding="utf-8"))
+    places = {key: value for key, value in (("ledger", ledger), ("store", store)) if value is not None}
+    if places == {key: document[key] for key in ("ledger", "store") if key in document}:
+        return
+    kept = {key: value for key, value in document.items() if key not in ("ledger", "store")}
+    aside = settings.with_name(f"{settings.name}.{secrets.token_hex(8)}")
+    write(aside, tomli_w.dumps({**places, **kept}).encode())
+    aside.rename(settings)
+    sync_folder(root)
 
 
 def _bring(source: Path, target: Path) -> None:

@@ -23,11 +23,17 @@ from republish.ledger.files import (
 )
 from republish.ledger.files import regular_files as _files
 from republish.ledger.files import writing as _writing
+from republish.places import is_local
 
 
 def _require_kind(kind: str) -> None:
     if kind not in PRIVATE_KINDS:
         raise ValueError(f"a private file is of one of the kinds {', '.join(PRIVATE_KINDS)}, not {kind!r}")
+
+
+def _is_as_stated(path: Path, stated: Mapping[str, Any]) -> bool:
+    """Whether a file has this digest and size; in a store the size must do, for reading it costs a transfer."""
+    return measure(path) == stated if is_local(path) else path.stat().st_size == stated["bytes"]
 
 
 class Draft:
@@ -43,6 +49,7 @@ class Draft:
         self._layout = layout
         self._private: list[Path] = []
         self._kept = False
+        self._complete = False
         self._measured: dict[str, dict[str, Any]] = {}
         self._parts: dict[str, int] = {}
         with _writing("the release could not be staged"):
@@ -86,8 +93,16 @@ class Draft:
             remove(path)
 
     def adopt(self, measured: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take the digest and size of files, by their names, from those who wrote them: `seal` reads them no more."""
+        """Take the digest and size of files, by their names, from those who checked them.
+
+        `seal` refuses a file that is another by then; in a store it looks at the size alone and reads none again.
+        """
         self._measured.update({name: dict(found) for name, found in measured.items()})
+
+    def adopt_release(self) -> None:
+        """Take digest and size of every file of the release as it is now, before it is checked."""
+        self.adopt({self.name(path): measure(path) for path in _files(self.folder)})
+        self._complete = True
 
     def name(self, path: Path) -> str:
         """The name under which the ledger will know a file of this draft."""
@@ -113,11 +128,19 @@ class Draft:
 
     def _measure(self) -> dict[str, dict[str, Any]]:
         found = {self.name(path): path for path in self._paths()}
-        for name, stated in self._measured.items():
-            if name not in found or found[name].stat().st_size != stated["bytes"]:
-                raise LedgerError(
-                    f"{name} was announced as part of the release, but is not there as announced"
-                )
+        others = [
+            name
+            for name, stated in self._measured.items()
+            if name not in found or not _is_as_stated(found[name], stated)
+        ]
+        if self._complete:
+            others += [name for name in found if name.startswith("releases/") and name not in self._measured]
+        if others:
+            raise LedgerError(
+                f"{len(others)} files of the release are not those that were checked: they were changed, added or "
+                f"removed before the commit, the first is {others[0]}. Nothing was committed; the series is as it "
+                "was. Find out what else writes there, and repeat the command"
+            )
         return {name: self._measured.get(name) or measure(path) for name, path in found.items()}
 
     def require_files(self, files: dict[str, dict[str, Any]]) -> None:

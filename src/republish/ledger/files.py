@@ -6,12 +6,14 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from republish import faults
 from republish.errors import LedgerError
 from republish.places import is_local, place_of
 
@@ -77,7 +79,7 @@ class Layout:
         sync_folder(self.root)
 
     def mark_store(self) -> None:
-        """Take a store, which must hold nothing of a series; an error if it cannot be written."""
+        """Take a store, which must be no series' yet and hold nothing of one; an error if it cannot be written."""
         if self.store == self.root:
             return
         if any(holds_something(folder) for folder in (self.releases, *self.private_folders)):
@@ -85,7 +87,24 @@ class Layout:
                 f"{self.store} already holds releases or memory of a series; name another store"
             )
         self.store.mkdir(parents=True, exist_ok=True)
-        (self.store / STORE_MARK).write_text(_MARK, encoding="utf-8")
+        mark = self.store / STORE_MARK
+        try:
+            if self.renames:
+                write(mark, _MARK.encode(), 0o644)  # of two who take it at once, one is refused
+                return
+            if mark.exists():
+                raise FileExistsError
+            mark.write_text(_MARK, encoding="utf-8")
+        except FileExistsError:
+            raise LedgerError(
+                f"{self.store} is the store of another series, as its {STORE_MARK} says; name another store, or remove "
+                "that file where no series uses it: an `init` that was killed leaves one"
+            ) from None
+
+    def unmark_store(self) -> None:
+        """Give a store back that was just taken; what else lies there stays."""
+        if self.store != self.root:
+            remove(self.store / STORE_MARK)
 
     def sizes(self) -> dict[str, int]:
         """The bytes of every file of the store by its name, in one listing."""
@@ -207,6 +226,72 @@ def sync_tree(folder: Path) -> None:
         if path.is_dir():
             sync_folder(path)
     sync_folder(folder)
+
+
+@contextmanager
+def new_folder(root: Path) -> Iterator[Path]:
+    """A folder aside to build in, which becomes `root` in one step when the block ends; or nothing of it stays.
+
+    Raises:
+        LedgerError: `root` is neither absent nor an empty folder, now or when the block ends; it stays as it is.
+    """
+    root = Path(os.path.realpath(root))
+    _require_free(root)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    aside = root.with_name(f".{root.name}.{secrets.token_hex(8)}.new")
+    aside.mkdir()
+    try:
+        yield aside
+        sync_tree(aside)
+        faults.reach("built-aside")
+        _rename(aside, root)
+    except BaseException:
+        remove(aside)
+        raise
+    sync_folder(root.parent)
+    faults.reach("folder-made")
+
+
+def _require_free(root: Path) -> None:
+    if not root.exists():
+        return
+    if not root.is_dir() or any(root.iterdir()):
+        lost = (
+            " It has the settings of a series but no ledger: if that was lost, restore the series from a backup;"
+            " if an `init` was killed here, remove the folder."
+            if (root / "series.toml").is_file() and not (root / "ledger.db").is_file()
+            else ""
+        )
+        raise LedgerError(
+            f"{root} must be a new or an empty folder; choose another name. Nothing in it was touched.{lost}"
+        )
+
+
+def _rename(aside: Path, root: Path) -> None:
+    try:
+        aside.rename(root)  # takes the place of an empty folder, and of nothing else
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise LedgerError(
+                f"another process has made {root} meanwhile; what it made was not touched, and nothing else was made: "
+                "use that one, or choose another name"
+            ) from None
+        if error.errno in (errno.EBUSY, errno.EXDEV):
+            raise LedgerError(
+                f"{root} is where a disk is mounted, which cannot be replaced; choose a folder below it, such as "
+                f"{root / 'series'}"
+            ) from None
+        raise
+
+
+def take_back(root: Path, files: Iterable[Path]) -> None:
+    """Remove these files below a folder, and every folder that is then empty; what others put there stays."""
+    for path in files:
+        path.unlink(missing_ok=True)
+    folders = [path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()]
+    for folder in sorted((*folders, root), reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def remove(path: Path) -> None:

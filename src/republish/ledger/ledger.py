@@ -48,11 +48,15 @@ class Ledger:
         ledger._require_none()
         with writing("the series could not be created", "no series was created"):
             layout.mark_store()
-            layout.make()
-            faults.reach("created-folders")
-            with hold(layout.lock, "init"):
-                ledger._require_none()
-                catalogue.create(seal("init", None, payload, None))
+            try:
+                layout.make()
+                faults.reach("created-folders")
+                with hold(layout.lock, "init"):
+                    ledger._require_none()
+                    catalogue.create(seal("init", None, payload, None))
+            except BaseException:
+                layout.unmark_store()
+                raise
             sync_folder(root)
         return ledger
 
@@ -62,8 +66,8 @@ class Ledger:
         ledger = cls(root, url, store)
         if not ledger.catalogue.exists:
             raise LedgerError(
-                f"{root} must be the folder of a series, but holds no ledger; create the series with "
-                "`republish init` or restore it from a backup"
+                f"{root} must be the folder of a series, but has no ledger; if it had one, restore the series from a "
+                "backup into a new folder; `republish init` makes a new series, in a new or an empty folder only"
             )
         ledger.catalogue.require_layout()
         return ledger
