@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from republish import Category, PolicyError, Schema, read_schema, read_view
+from republish import Category, PolicyError, Schema, ViewError, read_schema, read_view
 from republish.datasets import hospital
 from republish.datasets.progression import NONE, progression
 from republish.knowledge import Classes, Extracted, Knowledge, Listed, Transitions, learn, read_knowledge
@@ -211,3 +211,8 @@ def test_learning_needs_views_with_people_and_values() -> None:
         learn([table], Schema(None, [Category("sex")], "result", dropped=["id"]))
     with pytest.raises(PolicyError, match="none called age"):
         learn([table], SCHEMA, Classes((Listed("age", ("1",)),)))
+
+
+def test_views_that_hold_nobody_teach_nothing() -> None:
+    with pytest.raises(ViewError, match="the views hold nobody"):
+        learn([frame([])], Schema("id", [Category("sex")], "result"))

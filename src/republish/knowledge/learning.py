@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from republish.errors import PolicyError
+from republish.errors import PolicyError, ViewError
 from republish.knowledge.classes import Classes
 from republish.knowledge.kernel import kernel_prior
 from republish.knowledge.knowledge import Knowledge, codes_of
@@ -51,6 +51,8 @@ def learn(
     classes = Classes.everyone() if classes is None else classes
     classes.require_fit(schema)
     rows, values = _appearances(views, schema, classes)
+    if not len(values):
+        raise ViewError("knowledge is learned from people, and the views hold nobody; give views with rows")
     counts = Transitions.empty(max(order, 1)).add(
         rows["class"].to_numpy(), _history(rows, max(order, 1)), rows["code"].to_numpy()
     )
