@@ -9,6 +9,7 @@ from pathlib import Path
 import republish
 from republish.errors import LedgerError
 from republish.ledger import Ledger
+from republish.microdata import NEWEST_ROWS
 from republish.policy import Policy
 from republish.secret import VARIABLE, Secret, write_secret
 
@@ -74,6 +75,7 @@ def _make(root: Path, policy: Policy) -> Ledger:
         "secret": secret.fingerprint(),
         "policy": policy.digest(),
         "promises": policy.promises,
+        "row_digests": NEWEST_ROWS,
         "tool": republish.__version__,
     }
     return Ledger.create(root, first, policy.ledger, policy.store)
