@@ -230,6 +230,16 @@ def test_the_desk_sends_files_from_the_store(stored: Series, views: list[Path]) 
     assert "attachment" in sent.headers["content-disposition"]
 
 
+def test_the_desk_does_not_send_an_altered_file_from_the_store(stored: Series, views: list[Path]) -> None:
+    publish(stored, views, 1)
+    table = stored.ledger.folder(1) / "table.csv"
+    table.write_bytes(table.read_bytes().replace(b"1", b"2", 1))
+    with desk(stored.root) as client:
+        assert client.get("/api/series/series/releases/1/table.csv").status_code == 409
+        (problem,) = client.get("/api/series/series").json()["problems"]
+    assert problem.startswith("table.csv of release 1 is missing or was altered")
+
+
 def test_a_series_of_an_earlier_version_is_migrated_in_its_store(
     tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
