@@ -27,6 +27,7 @@ from republish import (
     read_schema,
 )
 from republish.grouping import Grouping
+from republish.ledger.files import PRIVATE_KINDS
 from republish.verify import verify_release
 
 WEEKS = ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26", "2026-02-02"]
@@ -352,3 +353,15 @@ def test_without_the_secret_the_membership_does_not_tell_whose_quasi_identifiers
     alike = words[0][:, None] + words[3]
     across = words[1][:, None] + words[2]
     assert not np.isin(alike, across).any()
+
+
+def test_every_file_of_a_series_is_on_the_page_of_what_thieves_learn(
+    series: Series, views: list[Path]
+) -> None:
+    series.publish(views[0])
+    page = (Path(__file__).parent.parent / "docs" / "security.md").read_text()
+    found = {path.relative_to(series.root) for path in series.root.rglob("*") if path.is_file()}
+    shown = {name.parts[:2] if name.parts[0] == "private" else name.parts[:1] for name in found}
+    kinds = {("private", kind) for kind in (*PRIVATE_KINDS, "staging", "assessments", "tune", "audit.log")}
+    names = {"/".join(parts).removesuffix("-wal").removesuffix("-shm") for parts in shown | kinds}
+    assert [name for name in sorted(names) if f"`{name}" not in page] == []
