@@ -27,6 +27,7 @@ from republish import (
     read_schema,
 )
 from republish.grouping import Grouping
+from republish.ledger.files import PRIVATE_KINDS
 from republish.verify import verify_release
 
 WEEKS = ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26", "2026-02-02"]
@@ -328,3 +329,39 @@ def test_memory_files_do_not_pile_up(series: Series, views: list[Path]) -> None:
     kept = {str(p.relative_to(series.root)) for p in (series.root / "private" / "memory").iterdir()}
     assert kept == set(series.memory_files())
     assert series.verify().holds
+
+
+def test_without_the_secret_the_membership_does_not_tell_whose_quasi_identifiers_are_alike(
+    tmp_path: Path,
+) -> None:
+    """In sums of one word a cell, two ages in two towns add up alike, and equal rows look alike."""
+    view = pl.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(40)],
+            "age": [30 + i % 2 for i in range(40)],
+            "zip": [10 + i // 2 % 2 for i in range(40)],
+            "dx": ["flu", "cold"] * 20,
+        }
+    )
+    schema = Schema("id", [Number("age"), Number("zip")], "dx")
+    series = Series.create(tmp_path / "series", schema, Mondrian(2), seed=1, one_table=True)
+    series.publish(view)
+    people = pl.DataFrame({"person": series.pseudonyms(view["id"]), "cells": [i % 4 for i in range(40)]})
+    found = series.appearances(1).join(people, on="person")
+    words = [found.filter(cells=cells)["row"].to_numpy() for cells in range(4)]
+    assert len(set(np.concatenate(words))) == 40
+    alike = words[0][:, None] + words[3]
+    across = words[1][:, None] + words[2]
+    assert not np.isin(alike, across).any()
+
+
+def test_every_file_of_a_series_is_on_the_page_of_what_thieves_learn(
+    series: Series, views: list[Path]
+) -> None:
+    series.publish(views[0])
+    page = (Path(__file__).parent.parent / "docs" / "security.md").read_text()
+    found = {path.relative_to(series.root) for path in series.root.rglob("*") if path.is_file()}
+    shown = {name.parts[:2] if name.parts[0] == "private" else name.parts[:1] for name in found}
+    kinds = {("private", kind) for kind in (*PRIVATE_KINDS, "staging", "assessments", "tune", "audit.log")}
+    names = {"/".join(parts).removesuffix("-wal").removesuffix("-shm") for parts in shown | kinds}
+    assert [name for name in sorted(names) if f"`{name}" not in page] == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import republish
 from republish.ledger import Ledger
 from republish.ledger.files import Layout, new_folder, regular_files, take_back, writing
+from republish.microdata import NEWEST_ROWS
 from republish.policy import Policy
 from republish.secret import VARIABLE, Secret, write_secret
 
@@ -55,5 +56,6 @@ def _write(folder: Path, policy: Policy) -> dict[str, object]:
         "secret": secret.fingerprint(),
         "policy": policy.digest(),
         "promises": policy.promises,
+        "row_digests": NEWEST_ROWS,
         "tool": republish.__version__,
     }

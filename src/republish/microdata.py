@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MISSING = -np.inf
 INTERVAL, FLAT, TREE = 0, 1, 2
+SUMS_OF_CELLS, NEWEST_ROWS = 1, 2
+"""The forms that digests of rows had; a series has one of them at a time, and its ledger says which."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,21 @@ class Microdata:
             people=people[order],
         )
 
-    def row_digests(self, secret: Secret) -> WordArray:
-        """One keyed word a row: it changes when a quasi-identifier changes, and says nothing else.
+    def row_digests(self, secret: Secret, form: int = NEWEST_ROWS) -> WordArray:
+        """One keyed word a row: of one person it changes when a quasi-identifier changes.
 
-        It is the sum of one keyed word a cell, which depends on the column and the value alone.
+        Without the secret that is all it tells. It is a keyed hash of her pseudonym and of a word of all cells, so
+        words of different people have nothing to do with each other, even where their cells are equal. With the
+        secret, guesses at somebody's cells can be tried. Form 1 is that word of all cells, a sum of one word a cell:
+        whoever has many of them finds the cells without the secret. It serves to compare with what earlier versions
+        stored, and is stored no more.
         """
+        assert self.people is not None
+        words = self._cell_sums(secret)
+        return words if form == SUMS_OF_CELLS else secret.row_words(self.people, words)
+
+    def _cell_sums(self, secret: Secret) -> WordArray:
+        """The sum of one keyed word a cell, which depends on the column and the value alone; nothing if missing."""
         words = np.zeros(self.rows, dtype=np.uint64)
         for axis, coordinates in zip(self.axes, self.points, strict=True):
             there: IntArray | slice = slice(None)

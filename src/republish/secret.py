@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,27 +79,33 @@ class Secret:
     def pseudonyms(self, identifiers: Iterable[str]) -> WordArray:
         """Two 64-bit words a person, the same for the same identifier in every release."""
         texts = composed(pl.Series(identifiers, dtype=pl.String))
-        digests = self._digests(texts, b"republish-person", _DIGEST)
+        digests = self._digests(_blocks(texts), b"republish-person", _DIGEST)
         return np.frombuffer(digests, dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
     def text_words(self, texts: Iterable[str]) -> WordArray:
         """One keyed 64-bit word a text."""
-        digests = self._digests(pl.Series(texts, dtype=pl.String), b"republish-text", 8)
+        digests = self._digests(_blocks(pl.Series(texts, dtype=pl.String)), b"republish-text", 8)
         return np.frombuffer(digests, dtype=np.uint64)
 
-    def _digests(self, texts: pl.Series, purpose: bytes, size: int) -> bytearray:
+    def row_words(self, people: WordArray, words: WordArray) -> WordArray:
+        """One keyed 64-bit word for a pseudonym and a word each: nobody without the secret can tell of which word."""
+        pairs = np.column_stack([people, words]).astype(">u8").view(f"V{_DIGEST + 8}").ravel()
+        blocks = (pairs[start : start + _BLOCK].tolist() for start in range(0, len(pairs), _BLOCK))
+        digests = self._digests(blocks, b"republish-row", 8)
+        return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
+
+    def _digests(self, blocks: Iterable[list[bytes]], purpose: bytes, size: int) -> bytearray:
         """Keyed BLAKE2b of every text, one after the other; by the block, for millions of small objects weigh much."""
         copy = hashlib.blake2b(key=self.key, digest_size=size, person=purpose).copy
-        joined = bytearray(size * len(texts))
+        joined = bytearray()
 
         def digest(text: bytes) -> bytes:
             state = copy()
             state.update(text)
             return state.digest()
 
-        for start in range(0, len(texts), _BLOCK):
-            block = texts[start : start + _BLOCK].cast(pl.Binary).to_list()
-            joined[size * start : size * (start + len(block))] = b"".join(map(digest, block))
+        for block in blocks:
+            joined += b"".join(map(digest, block))
         return joined
 
     def permutation(self, size: int, *label: object) -> IntArray:
@@ -114,6 +120,12 @@ class Secret:
     def _derive(self, *label: object) -> hashlib.blake2b:
         text = "\x1f".join(map(str, label)).encode()
         return hashlib.blake2b(text, key=self.key, digest_size=_BYTES, person=b"republish-label")
+
+
+def _blocks(texts: pl.Series) -> Iterator[list[bytes]]:
+    """The texts in UTF-8, some at a time."""
+    for start in range(0, len(texts), _BLOCK):
+        yield texts[start : start + _BLOCK].cast(pl.Binary).to_list()
 
 
 def composed(texts: pl.Series) -> pl.Series:

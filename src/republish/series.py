@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,8 @@ from republish.keeping import write_private
 from republish.ledger import Draft, Entry, Ledger
 from republish.memory import KEY, Memory, compare, read_membership, read_memory, sight
 from republish.metrics import measure
-from republish.microdata import Microdata, read_view
+from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
+from republish.migration import migrate
 from republish.places import place_of
 from republish.policy import Policy, read_policy
 from republish.published import Published
@@ -187,12 +189,19 @@ class Series:
         return read_membership([self.ledger.path(name) for name in self.membership_files(number)], columns)
 
     def membership_files(self, number: int) -> list[str]:
-        """The newest files that hold the membership of a release, in their order; `forget` writes new ones."""
+        """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
         found: str | list[str] = self.record(number).payload["membership"]
         for entry in self.ledger.entries():
-            if entry.kind == "forget":
-                found = entry.payload["memberships"].get(str(number), found)
+            found = entry.payload.get("memberships", {}).get(str(number), found)
         return [found] if isinstance(found, str) else found
+
+    @property
+    def row_digests(self) -> int:
+        """The form of the digests of rows in memory and memberships; see `Microdata.row_digests`."""
+        told = [
+            entry.payload["row_digests"] for entry in self.ledger.entries() if "row_digests" in entry.payload
+        ]
+        return NEWEST_ROWS if NEWEST_ROWS in told else SUMS_OF_CELLS
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the newest file of what outsiders know of people in a release, where there is one."""
@@ -244,6 +253,15 @@ class Series:
         """Refuse to go on where the policy is not the one that releases were made under."""
         require_as_recorded(self.policy, self.records)
 
+    # Who may write -------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, command: str) -> Iterator[None]:
+        """Be the only writer for the block; a series of an earlier version is brought to the newest form before it."""
+        with self.ledger.lock(command):
+            migrate(self)
+            yield
+
     def _repr_html_(self) -> str:
         from republish.display import series_html
 
@@ -271,7 +289,7 @@ class Series:
         if engine is not None:
             return engine.publish(self, view, as_of, dry_run, progress, compromised)
         step = progress or (lambda _: None)
-        with self.ledger.lock("publish --dry-run" if dry_run else "publish"):
+        with self.ledger.lock("publish --dry-run") if dry_run else self.writing("publish"):
             self.ledger.require_present()
             head, records = self.ledger.head, self.records
             number = len(records) + 1
@@ -297,7 +315,7 @@ class Series:
                 release, verification = self._verify_draft(draft, raw, group_of_row, memory)
                 faults.reach("verified")
                 measures = measure(release, suppressed=grouping.suppressed)
-                seen = sight(raw, raw.row_digests(secret), group_of_row, number, memory)
+                seen = sight(raw, raw.row_digests(secret, self.row_digests), group_of_row, number, memory)
                 done = Published(
                     number=number,
                     as_of=moment,

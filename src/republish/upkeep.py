@@ -23,7 +23,7 @@ from republish.types import WordArray
 
 def amend_hierarchy(series: Series, column: str, file: Path) -> int:
     """Append the leaves of `file` that the column's hierarchy lacks; return how many there are."""
-    with series.ledger.lock("amend"):
+    with series.writing("amend"):
         head = series.ledger.head
         current = table_hierarchies(series.schema).get(column)
         if current is None:
@@ -45,7 +45,7 @@ def amend_hierarchy(series: Series, column: str, file: Path) -> int:
 
 def withdraw(series: Series, number: int, reason: str = "") -> None:
     """Mark a release as withdrawn; it stays in memory and ledger, because an adversary may have it."""
-    with series.ledger.lock("withdraw"):
+    with series.writing("withdraw"):
         head = series.ledger.head
         series.record(number)
         if number in series.withdrawn():
@@ -79,7 +79,7 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
     schema = series.schema
     assert schema.identifier is not None
     texts = read_identifiers(identifiers, schema.identifier)
-    with series.ledger.lock("forget"):
+    with series.writing("forget"):
         head = series.ledger.head
         people = series.secret().pseudonyms(texts)
         memory = series.memory()

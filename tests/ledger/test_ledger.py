@@ -288,7 +288,7 @@ def test_a_payload_with_numbers_as_keys_keeps_its_digest(root: Path) -> None:
 
 def test_a_newer_layout_is_refused(root: Path) -> None:
     with closing(sqlite3.connect(root / "ledger.db")) as connection, connection:
-        connection.execute("UPDATE meta SET value = '2' WHERE key = 'layout'")
+        connection.execute("UPDATE meta SET value = '3' WHERE key = 'layout'")
     with pytest.raises(LedgerError, match="install a newer version"):
         Ledger.open(root)
 
@@ -301,14 +301,15 @@ def test_a_migration_and_its_record_are_one_transaction(root: Path, monkeypatch:
     def whole(connection: catalogue_module.sql.Connection) -> None:
         connection.execute(catalogue_module.sql.text("CREATE TABLE half (x INTEGER)"))
 
-    monkeypatch.setattr(catalogue_module, "MIGRATIONS", (broken,))
+    steps = catalogue_module.MIGRATIONS
+    monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, broken))
     with Ledger.open(root) as ledger:
         with pytest.raises(LedgerError, match="it broke"), ledger.lock("publish"):
             pass
-        assert ledger.catalogue.require_layout() == 1
-        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (whole,))
+        assert ledger.catalogue.require_layout() == 2
+        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, whole))
         with ledger.lock("publish"):
-            assert ledger.catalogue.require_layout() == 2
+            assert ledger.catalogue.require_layout() == 3
 
 
 def test_another_database_can_hold_the_catalogue(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
+from earlier.make import HERE, SECRET, make_views
 from ledger.publisher import write_release
 from postgres.commands import fails, ok, start
 from postgres.server import Server
 from republish import LDiversity, LedgerError, Mondrian, PolicyError, Series, read_schema
 from republish.ledger import Ledger, backup, restore
 from republish.ledger import catalogue as catalogue_module
+from republish.secret import VARIABLE
 
 
 def test_a_series_is_made_published_and_looked_at_by_the_command_line(
@@ -151,17 +153,18 @@ def test_a_migration_that_fails_half_way_leaves_the_old_layout(
         connection.execute(sql.insert(more).values(x=2**40))  # out of range
 
     with Ledger.create(tmp_path / "series", {}, url) as ledger:
-        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (half,))
+        steps = catalogue_module.MIGRATIONS
+        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, half))
         with pytest.raises(LedgerError, match="nothing was committed"), ledger.lock("publish"):
             raise AssertionError("the lock was given on a ledger that could not be migrated")
-        monkeypatch.setattr(catalogue_module, "MIGRATIONS", ())
-        assert ledger.catalogue.require_layout() == 1
+        monkeypatch.setattr(catalogue_module, "MIGRATIONS", steps)
+        assert ledger.catalogue.require_layout() == 2
         assert ledger.check() == []
         with ledger.catalogue._session("read") as connection:
             assert not sql.inspect(connection).has_table("more")
-        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (more.create,))
+        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, more.create))
         with ledger.lock("publish"):
-            assert ledger.catalogue.require_layout() == 2
+            assert ledger.catalogue.require_layout() == 3
             write_release(ledger)
 
 
@@ -233,3 +236,17 @@ def test_many_readers_read_while_one_publishes(kept: Series, views: list[Path]) 
     assert [len(reader.records) for reader in readers] == [2] * 8
     for reader in readers:
         reader.ledger.close()
+
+
+def test_a_series_of_an_earlier_version_is_migrated_in_its_database(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET)
+    ok("restore", HERE / "mondrian.tgz", tmp_path / "old", "--ledger", url)
+    series = Series.open(tmp_path / "old")
+    done = series.publish(make_views(tmp_path / "views")[-1], as_of="2024-01-22")
+    assert done.arrivals.changed_quasi_identifiers == 0
+    assert [entry.kind for entry in series.ledger.entries()][-2:] == ["migrate", "release"]
+    assert series.ledger.catalogue.require_layout() == 2
+    assert series.verify().holds
+    series.ledger.close()

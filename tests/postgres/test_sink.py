@@ -27,6 +27,7 @@ from republish import (
     read_schema,
 )
 from republish.databases.sink import ExportError, export
+from republish.ledger import Ledger
 from republish.upkeep import withdraw
 
 AWKWARD = ['he said "no"', "back\\slash", "a,b", "{x}", "NULL", "line\nbreak", " blank ", "é|ö", "100%", "{}"]
@@ -234,7 +235,25 @@ def test_only_a_release_that_stands_and_is_intact_is_handed_out(awkward: Series,
         export(awkward, 1, url)
     path.write_bytes(whole)
     withdraw(awkward, 1, "a mistake")
-    with pytest.raises(ExportError, match="withdrawn"):
+    with pytest.raises(ExportError, match="--withdrawn"):
+        export(awkward, 1, url)
+    assert export(awkward, 1, url, withdrawn=True).rows == awkward.release(1).rows
+
+
+def test_a_file_that_is_altered_after_the_first_look_is_not_written(
+    awkward: Series, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = awkward.ledger.folder(1) / "table.parquet"
+    looked = Ledger.intact
+
+    def edited_afterwards(ledger: Ledger, name: str) -> Path:
+        found = looked(ledger, name)
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+        return found
+
+    monkeypatch.setattr(Ledger, "intact", edited_afterwards)
+    monkeypatch.setattr("republish.databases.sink.parquet_schema", lambda paths: {"group": pl.Int32()})
+    with pytest.raises(LedgerError, match="was altered"):
         export(awkward, 1, url)
 
 

@@ -7,16 +7,21 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
 import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from report.marked import MARK, SEED, make, view
 from republish import Adversary, Category, Gate, LDiversity, Mondrian, Number, PolicyError, Schema, Series
 from republish.assessments import assess, keep
-from republish.report import FORMATS, make_report
+from republish.report import FORMATS, facts_of, make_report
+from republish.report.facts import SeriesFacts
+from republish.report.shown import escaped
 from republish.upkeep import forget, withdraw
 
 VOID = {"meta", "br", "img", "link", "hr"}
@@ -326,3 +331,53 @@ def test_every_publisher_parameter_attack_limit_and_role_has_its_words() -> None
     assert parameters <= set(words.PARAMETERS)
     assert set(words.ATTACKS) == set(KINDS)
     assert set(words.LIMITS) == set(LIMITS)
+
+
+HOSTILE = [
+    "a|b",
+    "<script>alert(1)</script>",
+    "![x](http://evil.example/x.png)",
+    "[x](javascript:alert(1))",
+    "`code` and ``more``",
+    "two\n\n# lines\n- and more",
+    "https://evil.example/a",
+    "\\|",
+    "*_~$&lt;",
+]
+
+
+def _named(facts: SeriesFacts, folder: str, ending: str) -> SeriesFacts:
+    """The same facts of a series and of columns with other names; older ledgers may hold any."""
+    columns = [one | {"name": one["name"] + ending} for one in facts.columns]
+    releases = [
+        replace(
+            one,
+            measures=one.measures
+            | {"penalty_by_column": {n + ending: p for n, p in one.measures["penalty_by_column"].items()}},
+            checks=[check | {"meaning": check["meaning"] + ending} for check in one.checks],
+        )
+        for one in facts.releases
+    ]
+    problems = [f"`republish verify` {ending}"]
+    return replace(facts, name=folder, columns=columns, releases=releases, problems=problems)
+
+
+def test_hostile_names_stay_text_in_markdown(full: Series, monkeypatch: pytest.MonkeyPatch) -> None:
+    def blocks(folder: str, ending: str) -> list[Token]:
+        monkeypatch.setattr(
+            "republish.report.make.facts_of", lambda one: _named(facts_of(one), folder, ending)
+        )
+        return MarkdownIt("commonmark", {"html": True}).enable("table").parse(make_report(full, "md"))
+
+    plain = [block.type for block in blocks("plain", "plain")]
+    for name in HOSTILE:
+        found = blocks(name, name)
+        assert [block.type for block in found] == plain
+        inline = {child.type for block in found for child in block.children or ()}
+        assert not inline & {"html_inline", "link_open", "image", "hardbreak"}
+        texts = ["".join(part.content for part in block.children or ()) for block in found]
+        assert f"age{' '.join(name.split())}" in texts
+
+
+def test_an_address_in_a_name_becomes_no_link_in_markdown() -> None:
+    assert escaped("https://a.b www.a.b c@a.b") == r"https:\//a.b www\.a.b c\@a.b"

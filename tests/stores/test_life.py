@@ -10,12 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from desk_client import desk
+from earlier.make import HERE, SECRET, make_views
 from republish import BangA, Category, LedgerError, Number, Schema, Series
 from republish.attacks import Adversary, attack
 from republish.cli import app
 from republish.hierarchies import Hierarchy
 from republish.ledger import backup, restore
 from republish.places import place_of
+from republish.secret import VARIABLE
 from republish.upkeep import amend_hierarchy, forget, withdraw
 
 pytestmark = pytest.mark.stores
@@ -226,3 +228,27 @@ def test_the_desk_sends_files_from_the_store(stored: Series, views: list[Path]) 
         sent = client.get("/s/series/r/1/files/table.csv")
     assert sent.content == held
     assert "attachment" in sent.headers["content-disposition"]
+
+
+def test_the_desk_does_not_send_an_altered_file_from_the_store(stored: Series, views: list[Path]) -> None:
+    publish(stored, views, 1)
+    table = stored.ledger.folder(1) / "table.csv"
+    table.write_bytes(table.read_bytes().replace(b"1", b"2", 1))
+    with desk(stored.root) as client:
+        assert client.get("/api/series/series/releases/1/table.csv").status_code == 409
+        (problem,) = client.get("/api/series/series").json()["problems"]
+    assert problem.startswith("table.csv of release 1 is missing or was altered")
+
+
+def test_a_series_of_an_earlier_version_is_migrated_in_its_store(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET)
+    restore(HERE / "mondrian.tgz", tmp_path / "old", store=store)
+    series = Series.open(tmp_path / "old")
+    before = [*series.memory_files(), *series.membership_files(1)]
+    done = series.publish(make_views(tmp_path / "views")[-1], as_of="2024-01-22")
+    assert done.arrivals.changed_quasi_identifiers == 0
+    assert [entry.kind for entry in series.ledger.entries()][-2:] == ["migrate", "release"]
+    assert not any(series.ledger.path(name).exists() for name in before)
+    assert series.verify().holds

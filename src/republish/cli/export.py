@@ -26,13 +26,16 @@ def export(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the table if it holds a release.")
     ] = False,
+    withdrawn: Annotated[
+        bool, typer.Option("--withdrawn", help="Write the release although it was withdrawn.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a release into PostgreSQL as a table, with what it promises in its comments."""
     from republish.databases.sink import export as write
     from republish.series import Series
 
-    done = write(Series.open(series), release, url, table, replace)
+    done = write(Series.open(series), release, url, table, replace, withdrawn)
     if as_json:
         say_json(done.as_dict())
         return

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from republish.cli.engines import LOCAL, EngineName, Master, PartRows, engine_of
-from republish.cli.output import Json, number, say, say_json, steps
+from republish.cli.output import Json, console, number, say, say_json, steps
 
 if TYPE_CHECKING:
+    from republish.series import Series
     from republish.verdict import Verdict
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
+
+
+@contextmanager
+def telling(series: Series) -> Iterator[None]:
+    """Say after a command, also one that was refused, that files of an earlier version were written anew."""
+    from republish.migration import note_since
+
+    known = len(series.ledger.entries())
+    try:
+        yield
+    finally:
+        note = note_since(series, known)
+        if note is not None:
+            console(error=True).print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 def publish(
@@ -54,6 +71,7 @@ def publish(
     with (
         engine_of(engine, master, part_rows) as where,
         steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
+        telling(opened),
     ):
         done = opened.publish(view, as_of, dry_run, step, compromised, where)
     refused = done.gate is not None and not done.gate.passed
@@ -128,7 +146,8 @@ def amend(
 
     opened = Series.open(series)
     for column, file in assignments(hierarchy, "--hierarchy").items():
-        added = amend_hierarchy(opened, column, Path(file))
+        with telling(opened):
+            added = amend_hierarchy(opened, column, Path(file))
         say(f"{column}: {number(added)} leaves added")
 
 
@@ -141,7 +160,9 @@ def withdraw(
     from republish import upkeep
     from republish.series import Series
 
-    upkeep.withdraw(Series.open(series), release, reason)
+    opened = Series.open(series)
+    with telling(opened):
+        upkeep.withdraw(opened, release, reason)
     say(
         f"release {release} is marked withdrawn; the series goes on counting with it, since others may have it"
     )
@@ -165,7 +186,8 @@ def forget(
     if not yes:
         say(upkeep.CONSEQUENCE)
         typer.confirm("Erase them?", abort=True)
-    done = upkeep.forget(opened, ids)
+    with telling(opened):
+        done = upkeep.forget(opened, ids)
     if as_json:
         say_json(asdict(done))
         return

@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from republish.databases.address import address_of, connect_to, reason, require_name, table_name
 from republish.databases.comments import MARK, column_comments, table_comment
 from republish.errors import RepublishError
-from republish.places import parquet_schema, read_csv, read_parquet
+from republish.places import parquet_schema
 from republish.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
 
 if TYPE_CHECKING:
@@ -74,19 +74,25 @@ def target_of(text: str, table: str | None = None) -> Target:
 
 
 def export(
-    series: Series, number: int, text: str, table: str | None = None, replace: bool = False
+    series: Series,
+    number: int,
+    text: str,
+    table: str | None = None,
+    replace: bool = False,
+    withdrawn: bool = False,
 ) -> Exported:
     """Write a committed release as a table; named like the series and the release where no name is given.
 
-    `replace` drops a table of that name first, if it holds a release.
+    `replace` drops a table of that name first, if it holds a release. `withdrawn` says that a release is wanted
+    although it was withdrawn.
 
     Raises:
-        ExportError: there is such a table, or the database refuses; then it is as it was.
-        LedgerError: there is no such release, it was withdrawn, or its files are damaged.
+        ExportError: there is such a table, the release was withdrawn, or the database refuses; then it is as it was.
+        LedgerError: there is no such release, or its files are damaged.
     """
     target = target_of(text, table)
     name = target.named(f"{series.root.absolute().name}_{number:04d}")
-    files = _Files(series, number)
+    files = _Files(series, number, withdrawn)
     engine = connect_to(target.url, ExportError)
     try:
         with engine.begin() as connection:
@@ -107,21 +113,27 @@ def export(
 class _Files:
     """The files of one release, each checked against the ledger before it is read."""
 
-    def __init__(self, series: Series, number: int) -> None:
+    def __init__(self, series: Series, number: int, withdrawn: bool) -> None:
         self._ledger = series.ledger
-        if number in series.withdrawn():
-            raise ExportError(f"release {number} was withdrawn, and is not handed out again")
+        if number in series.withdrawn() and not withdrawn:
+            raise ExportError(
+                f"release {number} was withdrawn, and is not handed out again; whoever needs it all the same gives "
+                "--withdrawn"
+            )
         self._names = sorted(series.record(number).payload["files"])
         self._folder = f"releases/{number:04d}/"
-        self._about = json.loads(self._intact(ABOUT)[0].read_text(encoding="utf-8"))
-        self._parts = self._intact(TABLE_PARQUET)
-        self._schema = dict(parquet_schema(self._parts))
+        self._about = json.loads(self._read(self._folder + ABOUT))
+        self._parts = self._named(TABLE_PARQUET)
+        self._schema = dict(parquet_schema([self._ledger.intact(name) for name in self._parts]))
 
-    def _intact(self, start: str) -> list[Any]:
+    def _named(self, start: str) -> list[str]:
         names = (self._folder + start, self._folder + start + "/")
-        return [
-            self._ledger.intact(name) for name in self._names if name == names[0] or name.startswith(names[1])
-        ]
+        return [name for name in self._names if name == names[0] or name.startswith(names[1])]
+
+    def _read(self, name: str) -> bytes:
+        """What a file holds, from the copy that was measured: nobody can change it in between."""
+        with self._ledger.copy(name) as file:
+            return file.read()
 
     def table(self, name: str, schema: str | None) -> sql.Table:
         """The table to write, with its comments."""
@@ -142,13 +154,13 @@ class _Files:
     def chunks(self) -> Iterator[pl.DataFrame]:
         """The rows, part by part and not too many at a time, each chunk with all columns."""
         for part in self._parts:
-            frame = _with_all(read_parquet([part]), self._schema)
+            frame = _with_all(pl.read_parquet(self._read(part)), self._schema)
             for start in range(0, frame.height, ROWS):
                 yield frame.slice(start, ROWS)
 
     def counterfeits(self, name: str, schema: str | None) -> tuple[sql.Table, pl.DataFrame] | None:
         """The table of counterfeit counts and its rows, where the release has any."""
-        stored = self._intact(COUNTERFEITS)
+        stored = self._named(COUNTERFEITS)
         if not stored:
             return None
         table = sql.Table(
@@ -159,7 +171,7 @@ class _Files:
             schema=schema,
             comment=f"{MARK} {self._about['release']}: counterfeit rows of every group that has any.",
         )
-        return table, read_csv(stored)
+        return table, pl.concat([pl.read_csv(self._read(name)) for name in stored])
 
 
 def _make_room(connection: sql.Connection, name: str, schema: str | None, replace: bool) -> None:

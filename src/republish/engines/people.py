@@ -51,6 +51,7 @@ class Pseudonymizing:
     domains: Domains
     secret: Secret
     buckets: int
+    row_digests: int
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
         """The people of a chunk, a block for each bucket."""
@@ -60,7 +61,7 @@ class Pseudonymizing:
         view = self.domains.view(read.points, read.codes, read.insensitive, people)
         if len(read.values) > len(self.domains.values) or not self.domains.hold(read.points):
             raise ViewError(CHANGED)
-        made = frame_of(view, view.row_digests(self.secret))
+        made = frame_of(view, view.row_digests(self.secret, self.row_digests))
         yield from spread(made, bucket_of(people[:, 0], self.buckets), VIEW)
         yield fact({"rows": view.rows})
 

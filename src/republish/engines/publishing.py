@@ -68,7 +68,7 @@ def publish_in_parts(
     The promises, the checks and the one commit are those of `Series.publish`; so is what a failure leaves: nothing.
     """
     step = progress or (lambda _: None)
-    with series.ledger.lock("publish --dry-run" if dry_run else "publish"):
+    with series.ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
         try:
             return _Run(series, mover, step).publish(view, part_rows, parts, as_of, dry_run)
         finally:
@@ -173,7 +173,8 @@ class _Run:
     def _people(self, view: Any, domains: Domains, sizes: Sizes) -> tuple[Any, Met]:
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
         columns = list(domains.schema.columns)
-        rows = self.mover.rows(view, columns, Pseudonymizing(domains, self.secret, sizes.parts))
+        pseudonymizing = Pseudonymizing(domains, self.secret, sizes.parts, self.series.row_digests)
+        rows = self.mover.rows(view, columns, pseudonymizing)
         files = tuple(
             (self.series.ledger.path(name), self.series.ledger.recorded(name))
             for name in self.series.memory_files()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from republish.errors import LedgerError
 
-KINDS = ("init", "release", "amend", "withdraw", "forget", "adopt")
+KINDS = ("init", "release", "amend", "withdraw", "forget", "adopt", "migrate")
 WITH_RELEASE = ("release", "adopt")
 """The kinds of entry that bring a new release into the series."""
 

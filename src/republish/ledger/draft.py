@@ -72,14 +72,17 @@ class Draft:
         self._private.append(path)
         return path
 
-    def private_files(self, kind: str, count: int) -> list[Path]:
-        """Paths of their own for a private table in parts, whose names sort in the order of the parts."""
+    def private_files(self, kind: str, count: int, release: int | None = None) -> list[Path]:
+        """Paths of their own for a private table in parts, whose names sort in the order of the parts.
+
+        `release` is the number in the files' names, where it is not the draft's own.
+        """
         _require_kind(kind)
         folder = self._layout.remembered / kind
         first = self._parts.get(kind, 0)  # a name that was given up is not used again
         self._parts[kind] = first + count
         paths = [
-            folder / f"{self.release or 0:04d}-{self.token}-{first + part:05d}.parquet"
+            folder / f"{release or self.release or 0:04d}-{self.token}-{first + part:05d}.parquet"
             for part in range(count)
         ]
         self._private += paths

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from republish import faults
 from republish.errors import LedgerError
@@ -155,13 +155,15 @@ def split_name(name: str) -> tuple[int | None, str]:
     raise LedgerError("an entry of the ledger names a file that lies outside the releases and the memory")
 
 
-def measure(path: Path) -> dict[str, Any]:
-    """Digest (BLAKE2b-256) and size of a file, read in chunks."""
+def measure(path: Path, copy: IO[bytes] | None = None) -> dict[str, Any]:
+    """Digest (BLAKE2b-256) and size of a file, read in chunks; what was measured can be kept in a copy."""
     digest, size = hashlib.blake2b(digest_size=32), 0
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
+            if copy is not None:
+                copy.write(chunk)
     return {"digest": digest.hexdigest(), "bytes": size}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, cast
 
 from republish import faults
 from republish.errors import LedgerError
@@ -19,6 +20,7 @@ from republish.ledger.lock import hold
 from republish.ledger.settle import named_files, resolve, roll_forward, sweep
 
 _OURS = ("files", "staging")
+_IN_MEMORY = 2**24  # bytes of a copy; larger ones are temporary files without a name
 
 
 class Ledger:
@@ -113,6 +115,26 @@ class Ledger:
         if not path.is_file() or measure(path) != recorded:
             raise _altered(name)
         return path
+
+    def copy(self, name: str) -> IO[bytes]:
+        """What a file holds, in a copy that nobody can change between the look that it is intact and its use.
+
+        Raises:
+            LedgerError: it is not what the ledger recorded.
+        """
+        path, recorded = self.path(name), self.recorded(name)
+        copy = SpooledTemporaryFile(_IN_MEMORY, prefix="republish-")  # noqa: SIM115 - it is the caller's
+        try:
+            if not path.is_file() or measure(path, copy) != recorded:
+                raise _altered(name)
+            copy.seek(0)
+        except FileNotFoundError:
+            copy.close()
+            raise _altered(name) from None
+        except BaseException:
+            copy.close()
+            raise
+        return cast(IO[bytes], copy)
 
     def require_present(self) -> None:
         """An error unless every file that the ledger names is there with its size."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from republish.errors import PolicyError
 from republish.report.content import content_of
 from republish.report.facts import SeriesFacts, facts_of
-from republish.report.shown import FILTERS, MARKS
+from republish.report.shown import FILTERS, MARKS, escaped
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -40,7 +40,7 @@ def make_report(series: Series, format: str = "html") -> str:  # noqa: A002 - wh
     if format == "html":
         _templates()  # what is missing is said before pictures are drawn
         content["pictures"] = _pictures(facts, content)
-    text: str = _templates().get_template(f"report.{format}.j2").render(content, marks=MARKS)
+    text: str = _templates(format).get_template(f"report.{format}.j2").render(content, marks=MARKS)
     return text
 
 
@@ -79,7 +79,8 @@ def _pictures(facts: SeriesFacts, content: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _templates() -> Any:
+def _templates(format: str = "html") -> Any:  # noqa: A002
+    """The templates; what is put into them is escaped, for HTML or for Markdown."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -89,6 +90,7 @@ def _templates() -> Any:
     environment = Environment(
         loader=PackageLoader("republish.report"),
         autoescape=lambda name: name is not None and ".html" in name,
+        finalize=escaped if format == "md" else None,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 NONE = "-"
+_MEANS_SOMETHING = re.compile(r"[\\`*_\[\]<>|~&$@]|(?<=:)/(?=/)|(?<=www)\.", re.IGNORECASE)
 MARKS = {
     "holds": "✓ holds",
     "look": "! look at this",
@@ -81,9 +82,32 @@ def code(text: str) -> Any:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)))
 
 
-def cell(text: Any) -> str:
-    """Text for a cell of a Markdown table."""
-    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", str(text)).replace("\n", " ")
+class Markdown(str):
+    """Text that is Markdown already and is not escaped again."""
+
+    __slots__ = ()
+
+
+def escaped(text: Any) -> Markdown:
+    """Text that means itself in Markdown: whatever it holds, no cell, line, link, picture, code or HTML comes of it."""
+    if isinstance(text, Markdown):
+        return text
+    return Markdown(_MEANS_SOMETHING.sub(r"\\\g<0>", _one_line(text)))
+
+
+def span(text: Any) -> Markdown:
+    """Text as a code span, in which nothing but its end means something."""
+    return Markdown("`" + _one_line(text).replace("`", "'") + "`")
+
+
+def typed(text: str) -> Markdown:
+    """Text in which backquotes mark what is typed, for Markdown."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Markdown("".join(span(part) if i % 2 else escaped(part) for i, part in enumerate(parts)))
+
+
+def _one_line(text: Any) -> str:
+    return re.sub(r"[\s\x00-\x1f\x7f]+", " ", str(text))
 
 
 def upper_first(text: str) -> str:
@@ -106,7 +130,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "minute": minute,
     "setting": setting,
     "code": code,
-    "cell": cell,
+    "span": span,
+    "typed": typed,
     "upper_first": upper_first,
     "lower_first": lower_first,
 }

@@ -31,6 +31,10 @@ class Changed(Busy):
     """The series is not as it was when someone looked at it."""
 
 
+class Withdrawn(Busy):
+    """A release was withdrawn, and nobody said that it is wanted all the same."""
+
+
 class Invalid(DeskError):  # noqa: N818
     """A request has a value that it may not have."""
 

@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from republish.web import DeskError, WrongType
 from republish.web.answers import writable
 from republish.web.desk import FILES, Desk
-from republish.web.downloads import PARTS, sent
+from republish.web.downloads import PARTS, altered_words, sent
 from republish.web.jobs import Job
 from republish.web.security import REPORT_POLICY
 from republish.web.uploads import Upload
@@ -32,6 +32,9 @@ _MEDIA = {
 T = TypeVar("T")
 Name = Annotated[str, Path(description="The name of a series.", max_length=255)]
 Part = Annotated[str, Path(pattern=r"^part-[0-9]{5,}\.(parquet|csv)$")]
+AllTheSame = Annotated[
+    Literal["yes"] | None, Query(description="yes: the release was withdrawn, and is wanted all the same.")
+]
 Number = Annotated[int, Path(description="The number of a release, from 1 on.", ge=1, le=10**6)]
 Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$", description="What POST /api/uploads returned.")]
 
@@ -173,7 +176,10 @@ def _read(api: APIRouter, desk: Desk) -> None:
 
     @api.get("/series/{name}/releases/{number}", summary="One release as the ledger recorded it")
     def one_release(name: Name, number: Number) -> dict[str, Any]:
-        return plain(desk.one_release(name, number).as_dict())
+        found = desk.one_release(name, number).as_dict()
+        return plain(
+            found | {"problems": [altered_words(number, file) for file in desk.altered(name, number)]}
+        )
 
     @api.get("/series/{name}/releases/{number}/picture", summary="Groups over two quasi-identifiers")
     def picture(
@@ -217,12 +223,12 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
             f"/series/{{name}}/releases/{{number}}/{file}",
             summary=f"Download {file}",
             operation_id=f"download_{file.replace('.', '_')}",
-            response_class=FileResponse,
+            response_class=Response,
             responses={200: {"content": {media: {"schema": schema}}}},
         )
-        def download(name: Name, number: Number) -> Response:
-            path = desk.file(name, number, file)
-            return sent(path, f"release-{number:04d}-{file}", _MEDIA[suffix])
+        def download(name: Name, number: Number, withdrawn: AllTheSame = None) -> Response:
+            found = desk.file(name, number, file, withdrawn == "yes")
+            return sent(found, f"release-{number:04d}-{file}", _MEDIA[suffix])
 
     for file in FILES:
         offer(file)
@@ -233,12 +239,12 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
         @api.get(
             f"/series/{{name}}/releases/{{number}}/{whole}/{{part}}",
             summary=f"Download a part of {whole} where it lies in parts",
-            response_class=FileResponse,
+            response_class=Response,
             responses={200: {"content": {media: {"schema": {"type": "string", "format": "binary"}}}}},
         )
-        def download_part(name: Name, number: Number, part: Part) -> Response:
-            path = desk.file(name, number, f"{whole}/{part}")
-            return sent(path, f"release-{number:04d}-{part}", media)
+        def download_part(name: Name, number: Number, part: Part, withdrawn: AllTheSame = None) -> Response:
+            found = desk.file(name, number, f"{whole}/{part}", withdrawn == "yes")
+            return sent(found, f"release-{number:04d}-{part}", media)
 
     for whole in PARTS:
         offer_part(whole)

@@ -12,14 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from republish.errors import RepublishError
-from republish.web import Busy, Changed, DeskError, NotFound, audit, look
+from republish.errors import LedgerError, RepublishError
+from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, look
 from republish.web.columns import compare, legible
 from republish.web.cut_off import is_going_on, require_unlocked, words
-from republish.web.downloads import FILES, may_leave
+from republish.web.downloads import FILES, Download, altered_words, taken
 from republish.web.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.shelf import Shelf
 from republish.web.uploads import LIMIT, Upload, Uploads
+from republish.web.watch import Watch
 from republish.web.worker import CHANGED
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Desk:
         self.shelf = Shelf(roots)
         self.uploads = Uploads(upload_limit, uploads_in)
         self.jobs = jobs or Jobs()
+        self._watch = Watch()
         self._interrupted: dict[str, dict[str, Any]] = {}
         self._notices: dict[str, list[str]] = {}
         self._noted: set[tuple[str, str]] = set()
@@ -107,7 +109,14 @@ class Desk:
         from republish.report.facts import facts_of
 
         with self.opened(name) as series:
-            return replace(facts_of(series), name=name)
+            facts, altered = facts_of(series), self._watch.altered(series.ledger)
+        found = [altered_words(number, file) for number, files in altered.items() for file in files]
+        return replace(facts, name=name, problems=[*facts.problems, *found])
+
+    def altered(self, name: str, number: int) -> list[str]:
+        """The files of a release that are not as they were published, as far as it was looked at."""
+        with self.opened(name) as series:
+            return self._watch.altered(series.ledger).get(number, [])
 
     def notices(self, name: str) -> list[str]:
         """What whoever opens the series should know: a publish that was cut off when a desk was stopped."""
@@ -138,15 +147,28 @@ class Desk:
             _require_release(series, number)
             return look.picture(series.release(number), axes)
 
-    def file(self, name: str, number: int, file: str) -> Path:
-        """A file of a release that may leave the house."""
+    def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
+        """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.
+
+        `withdrawn` says that a withdrawn release is wanted all the same.
+        """
         with self.opened(name) as series:
             _require_release(series, number)
-            path = series.ledger.folder(number) / file
-        if not may_leave(file) or not path.is_file() or path.resolve() != path:  # a link somewhere on the way
-            raise NotFound(f"release {number} has no such file; a release has {', '.join(FILES)}")
-        self.note(name, "download", DONE, release=number, file=file)
-        return path
+            try:
+                found = taken(series, number, file, withdrawn)
+            except (LedgerError, Withdrawn) as problem:
+                if isinstance(problem, LedgerError):
+                    self._watch.handed_out(series.ledger, number, file, intact=False)
+                kind = type(problem).__name__
+                self.note(name, "download", REFUSED, release=number, file=file, kind=kind)
+                raise
+            self._watch.handed_out(series.ledger, number, file, intact=True)
+        try:
+            self.note(name, "download", DONE, release=number, file=file, withdrawn=found.withdrawn or None)
+        except RepublishError:
+            found.content.close()
+            raise
+        return found
 
     def report(self, name: str, format: str = "html") -> str:  # noqa: A002 - the word of `make_report`
         """The disclosure report."""

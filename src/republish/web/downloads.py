@@ -1,17 +1,36 @@
-"""Files of a release that may leave the house: which they are, and how one is sent."""
+"""Files of a release that may leave the house: which they are, whether they are as published, and how one is sent."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
 from urllib.parse import quote
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
+from republish.errors import LedgerError
+from republish.ledger.files import CHUNK
 from republish.places import is_local
+from republish.web import NotFound, Withdrawn
+
+if TYPE_CHECKING:
+    from republish.series import Series
 
 FILES = ("table.csv", "table.parquet", "counterfeits.csv", "about.json")
 PARTS = {"table.parquet": r"part-[0-9]{5,}\.parquet", "counterfeits.csv": r"part-[0-9]{5,}\.csv"}
+WITHDRAWN = {"Republish-Withdrawn": "yes"}
+"""What is said with every file of a withdrawn release."""
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file of a release in a copy that was measured against the ledger, and that nobody can change any more."""
+
+    content: IO[bytes]
+    bytes: int
+    withdrawn: bool
 
 
 def may_leave(file: str) -> bool:
@@ -20,9 +39,50 @@ def may_leave(file: str) -> bool:
     return file in FILES or (whole in PARTS and re.fullmatch(PARTS[whole], part) is not None)
 
 
-def sent(place: Path, filename: str, media_type: str | None = None) -> Response:
-    """The file as a download, from this machine or from the store of the series."""
-    if is_local(place):
-        return FileResponse(place, media_type=media_type, filename=filename)
-    kept = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename)}"}
-    return Response(place.read_bytes(), media_type=media_type or "application/octet-stream", headers=kept)
+def taken(series: Series, number: int, file: str, withdrawn: bool) -> Download:
+    """A file of a release as it was published.
+
+    Raises:
+        NotFound: the release has no such file, or a link lies in its place.
+        Withdrawn: the release was withdrawn, and it was not said that it is wanted all the same.
+        LedgerError: the file is not what the ledger recorded.
+    """
+    name = f"releases/{number:04d}/{file}"
+    recorded = series.record(number).payload["files"].get(name)
+    path = series.ledger.folder(number) / file
+    if not may_leave(file) or recorded is None or (is_local(path) and path.resolve() != path):
+        raise NotFound(f"release {number} has no such file; a release has {', '.join(FILES)}")
+    gone = number in series.withdrawn()
+    if gone and not withdrawn:
+        raise Withdrawn(
+            f"release {number} was withdrawn and should not be handed out; whoever needs it all the same asks for it "
+            "with ?withdrawn=yes"
+        )
+    try:
+        return Download(series.ledger.copy(name), recorded["bytes"], gone)
+    except LedgerError:
+        raise LedgerError(altered_words(number, file) + "; restore the series from a backup") from None
+
+
+def altered_words(number: int, file: str) -> str:
+    """What is said of a file that is not as it was published."""
+    return (
+        f"{file} of release {number} is missing or was altered since it was published, and is not handed out"
+    )
+
+
+def sent(found: Download, filename: str, media_type: str | None = None) -> Response:
+    """The file as a download."""
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename)}",
+        "Content-Length": str(found.bytes),
+        **(WITHDRAWN if found.withdrawn else {}),
+    }
+    kind = media_type or "application/octet-stream"
+    return StreamingResponse(_chunks(found.content), media_type=kind, headers=headers)
+
+
+def _chunks(content: IO[bytes]) -> Iterator[bytes]:
+    with content:
+        while chunk := content.read(CHUNK):
+            yield chunk

@@ -46,8 +46,9 @@ class Looking(Page):
         if release is None:
             raise NotFound(f"there is no release {which}; the series has {len(found.releases)}")
         drawn = self._picture(request)
+        altered = self.desk.altered(name, which)
         files = [
-            {"name": file, "what": what, "digest": release.files[file]}
+            {"name": file, "what": what, "digest": release.files[file], "altered": file in altered}
             for known, what in shown.FILES.items()
             for file in release.files
             if file.partition("/")[0] == known
@@ -92,8 +93,9 @@ class Looking(Page):
     def file(self, request: Request) -> Response:
         """A file of a release."""
         name, which = request.path_params["name"], request.path_params["number"]
-        path = self.desk.file(name, which, request.path_params["file"])
-        return sent(path, f"{name}-{which:04d}-{path.name}")
+        file, wanted = request.path_params["file"], request.query_params.get("withdrawn") == "yes"
+        found = self.desk.file(name, which, file, wanted)
+        return sent(found, f"{name}-{which:04d}-{file.rpartition('/')[2]}")
 
     def report(self, request: Request) -> Response:
         """The disclosure report as a file of its own."""

@@ -33,6 +33,7 @@ _MOST_KB = 2**20  # a process that has grown beyond a gigabyte gives it back by 
 
 def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     """Publish a view, or try to; a dry run that the gate would refuse says so."""
+    from republish.migration import note_since
     from republish.series import STEPS, Series
     from republish.web.columns import require_known
 
@@ -48,16 +49,19 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
         say(said)
 
     series = Series.open(task["root"])
+    known = len(series.ledger.entries())
     try:
         require_known(series.schema, Path(task["view"]))
         done = series.publish(
             Path(task["view"]), as_of=task.get("as_of"), dry_run=task["kind"] == "dry-run", progress=step
         )
+        note = note_since(series, known)
     finally:
         series.ledger.close()
     result = done.as_dict()
     del result["folder"]
     result |= {"number": done.number, "head": head, "upload_digest": task.get("digest")}
+    result |= {} if note is None else {"note": note}
     result["committed"] = task["kind"] == "publish"
     if done.gate is not None and not done.gate.passed:
         words = "; ".join(breach.sentence() for breach in done.gate.breaches)
@@ -70,11 +74,16 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
 
 
 def require_head(series: Series, expected: str | None) -> str:
-    """The head of the ledger; `Changed` where it is not the one that was expected."""
+    """The head of the ledger; `Changed` where it is not the one that was expected.
+
+    The step that brings a series of an earlier version to the newest form is no change.
+    """
+    from republish.migration import MIGRATE
     from republish.web import Changed
 
     head: str = series.ledger.head.digest
-    if expected is not None and head != expected:
+    changes = [entry.digest for entry in series.ledger.entries() if entry.kind != MIGRATE]
+    if expected not in (None, head, changes[-1]):
         raise Changed(CHANGED)
     return head
 
