@@ -30,6 +30,7 @@ from republish.metrics import measure
 from republish.microdata import Microdata, read_view
 from republish.places import place_of
 from republish.policy import Policy, read_policy
+from republish.publishable import require_publishable, shapes_of
 from republish.published import Published
 from republish.publishers import Publisher
 from republish.release import Release, build_release, read_release
@@ -280,6 +281,7 @@ class Series:
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
             raw = read_view(view, schema, self.known_values() if number > 1 else None).pseudonymous(secret)
+            require_publishable(schema, shapes_of(raw))
             if compromised is not None:
                 raw = with_compromised(raw, compromised, self.policy, secret)
             faults.reach("view-read")

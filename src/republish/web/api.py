@@ -132,6 +132,7 @@ class CreateBody(ViewBody):
     require: str = ""
     gate: str | dict[str, Any] | None = None
     one_table: bool = False
+    no_sensitive: bool = False
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -322,6 +323,7 @@ def _work(api: APIRouter, desk: Desk) -> None:
             body.gate,
             body.require,
             body.one_table,
+            body.no_sensitive,
         )
         return plain(made.as_dict())
 
