@@ -49,8 +49,8 @@ def require_publishable(schema: Schema, shapes: Mapping[str, Sampled]) -> None:
         if found is not None:
             raise SchemaError(
                 f"column {listed([name])}: what names people must not be published; {found}. Give the column the role "
-                f'drop, or where it may be published nevertheless say direct = "{PUBLISH}" at the column: in the schema, or '
-                "in series.toml once the series is made"
+                f'drop, or, where it may be published, say direct = "{PUBLISH}" at the column in the schema, or in '
+                "series.toml once the series is made"
             )
 
 
