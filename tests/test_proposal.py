@@ -9,7 +9,7 @@ import pytest
 
 from republish.errors import SchemaError, ViewError
 from republish.microdata import read_view
-from republish.proposal import Proposal, propose, schema_from
+from republish.proposal import Proposal, propose, schema_from, with_sensitive
 from republish.schema import Category, Date, Number, Schema
 
 CSV = """patient_id,name,age,zip,born,gender,diagnosis
@@ -29,8 +29,9 @@ def test_a_hospital_table_is_understood(tmp_path: Path) -> None:
     proposals = propose(tmp_path / "view.csv")
     assert schema_from(proposals) == Schema(
         "patient_id",
-        [Category("name"), Number("age"), Category("zip"), Date("born"), Category("gender")],
+        [Number("age"), Category("zip"), Date("born"), Category("gender")],
         Category("diagnosis"),
+        dropped=["name"],
     )
     assert read_view(tmp_path / "view.csv", schema_from(proposals)).rows == 4
 
@@ -134,3 +135,79 @@ def test_a_first_row_of_texts_is_no_header_either(tmp_path: Path) -> None:
     with pytest.raises(ViewError, match="add a header") as refused:
         propose(path)
     assert not any(cell in str(refused.value) for cell in ("Ohio", "P0000000", "grade"))
+
+
+HEADINGS = {
+    "English": ("patient_id", "name", "email", "age", "diagnosis"),
+    "German": ("Fall", "Nachname", "Mailadresse", "Alter", "Befund"),
+    "French": ("numero", "nom", "courriel", "âge", "maladie"),
+    "Spanish": ("caso", "nombre", "correo", "edad", "enfermedad"),
+    "Italian": ("caso", "cognome", "posta", "età", "malattia"),
+    "Portuguese": ("caso", "nome", "correio", "idade", "doença"),
+    "Dutch": ("dossier", "naam", "mailadres", "leeftijd", "ziekte"),
+    "Polish": ("sprawa", "nazwisko", "poczta", "wiek", "choroba"),
+    "none": ("c1", "c2", "c3", "c4", "c5"),
+}
+
+
+@pytest.mark.parametrize("language", HEADINGS)
+def test_nothing_that_names_people_is_proposed_whatever_the_heading(language: str) -> None:
+    given, family = ["Ben", "Dora", "Anna", "Carl", "Emil"], ["Quandt", "Ziegler", "Ott", "Voigt"]
+    cells = (
+        [f"P{i}" for i in range(200)],
+        [f"{given[i % 5]} {family[i % 4]}{'abcdefghijk'[i % 11]}" for i in range(200)],
+        [f"u{i % 167}@mail.de" for i in range(200)],
+        [20 + i % 60 for i in range(200)],
+        [["influenza", "asthma", "HIV", "gastritis"][i % 4] for i in range(200)],
+    )
+    found = propose(pl.DataFrame(dict(zip(HEADINGS[language], cells, strict=True))))
+    assert [p.role for p in found] == ["identifier", "drop", "drop", "quasi-identifier", "sensitive"]
+
+
+def test_a_text_of_most_people_is_dropped_and_the_reason_says_how_many() -> None:
+    found = propose(pl.DataFrame({"id": range(200), "key": [f"x{i % 167}" for i in range(200)]}))
+    assert (found[1].role, found[1].why) == (
+        "drop",
+        "167 different values in 200 rows: they would name people",
+    )
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [i % 67 for i in range(200)],
+        [20_000 + 137 * i for i in range(200)],
+        [f"{i % 120:05d}" for i in range(200)],
+        [("Köln", "Bad Homburg", "San José", "Gdańsk")[i % 4] for i in range(200)],
+    ],
+    ids=["age", "income of each", "zip codes", "towns"],
+)
+def test_what_is_known_from_elsewhere_stays_a_quasi_identifier(cells: list[Any]) -> None:
+    found = propose(pl.DataFrame({"id": [f"P{i}" for i in range(200)], "x": cells}))
+    assert found[1].role == "quasi-identifier"
+
+
+def test_coordinates_and_phones_in_numbers_are_dropped() -> None:
+    found = roles(
+        x=[48.1371, 48.2012, 47.9991], y=[4915112345678, 4915112345679, 4915112345680], lat=[48.1, 48.2, 47.9]
+    )
+    assert {role for role, _ in found.values()} == {"drop"}
+
+
+def test_a_diagnosis_in_prose_is_dropped() -> None:
+    prose = [f"comes with pain in the back, for the {i}th time, and asks for rest" for i in range(30)]
+    assert roles(id=list(range(30)), diagnosis=[*prose[:-1], prose[0]])["diagnosis"] == ("drop", None)
+
+
+def test_an_occupation_is_sensitive_where_nothing_else_is() -> None:
+    assert roles(town=["x", "x"], Beruf=["Koch", "Arzt"])["Beruf"] == ("sensitive", "category")
+    found = roles(illness=["flu", "cold", "flu"], occupation=["cook", "cook", "nurse"])
+    assert found["illness"][0] == "sensitive" and found["occupation"][0] == "quasi-identifier"
+
+
+def test_another_column_can_be_said_to_be_sensitive() -> None:
+    found = propose(pl.DataFrame({"town": ["x", "y", "x"], "diagnosis": ["a", "b", "a"]}))
+    assert [p.role for p in with_sensitive(found, "town")] == ["sensitive", "quasi-identifier"]
+    assert [p.role for p in with_sensitive(found, "none")] == ["quasi-identifier", "quasi-identifier"]
+    with pytest.raises(SchemaError, match="must be one of the table, or none; it has town, diagnosis"):
+        with_sensitive(found, "illness")

@@ -13,6 +13,7 @@ from republish.inference import Compromised
 from republish.kinds import parse
 from republish.memory import KEY, Memory
 from republish.microdata import Microdata
+from republish.names import listed
 from republish.policy import Policy
 from republish.secret import Secret, composed
 from republish.tables import read_table
@@ -31,9 +32,7 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
     table, wanted = read_table(source), (schema.identifier, schema.sensitive.name, CONFIDENCE)
     absent = [name for name in wanted if name not in table.columns]
     if absent:
-        raise ViewError(
-            f"compromised records need the columns {', '.join(wanted)}; {', '.join(absent)} is missing"
-        )
+        raise ViewError(f"compromised records need the columns {listed(wanted)}; {listed(absent)} is missing")
     identifiers = table[schema.identifier]
     if identifiers.null_count():
         raise ViewError(f"compromised records: {identifiers.null_count()} rows have no identifier")

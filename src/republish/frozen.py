@@ -15,7 +15,8 @@ from republish.publishers import PUBLISHERS
 
 def policy_record(policy: Policy) -> dict[str, Any]:
     """What the ledger keeps of the policy with every release."""
-    return {
+    direct = policy.schema.published_directly
+    return ({"direct": list(direct)} if direct else {}) | {
         "policy": policy.digest(),
         "hierarchies": hierarchies_digest(policy.schema),
         "promises": policy.promises,

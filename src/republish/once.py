@@ -6,6 +6,7 @@ from typing import Any
 
 from republish.memory import Memory
 from republish.microdata import read_view
+from republish.publishable import require_publishable, shapes_of
 from republish.publishers import Publisher
 from republish.release import Release, build_release
 from republish.schema import Schema
@@ -17,6 +18,7 @@ from republish.verify_bt import checks_of_beliefs
 def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None = None) -> Release:
     """A verified release of one table; its order comes from the system's entropy unless a seed is given."""
     view = read_view(table, schema)
+    require_publishable(schema, shapes_of(view))
     secret = Secret.new() if seed is None else Secret.from_text(f"one table with seed {seed}")
     shuffled = view.pseudonymous(secret) if view.identifiers is not None else view
     grouping = publisher.publish(shuffled, Memory.empty(), secret.generator("publisher"))

@@ -135,6 +135,8 @@ class Policy:
     def digest(self) -> str:
         """A digest of all that may not change after the first release; amendments of hierarchies aside."""
         document = {key: value for key, value in self.document().items() if key not in _MAY_CHANGE}
+        for settings in document["schema"]["columns"].values():
+            settings.pop("direct", None)  # a later view may need it, and no promise depends on it
         if self.knowledge is not None:
             document["knowledge"] = self.knowledge.digest()
         text = json.dumps(document, sort_keys=True, ensure_ascii=False)

@@ -8,22 +8,28 @@ from typing import Any
 
 import polars as pl
 
+from republish.direct_identifiers import (
+    Sampled,
+    directly_identifying,
+    is_about_one_a_person,
+    is_direct_number,
+    is_prose,
+)
 from republish.errors import SchemaError, ViewError
+from republish.headings import is_occupation, is_private, names_an_identifier, names_people
 from republish.kinds import is_of_kind, require_single_values
+from republish.names import listed, require_names
+from republish.private_values import are_private
 from republish.schema import Category, Column, Date, Number, Schema
 from republish.tables import read_table
 
-_IDENTIFIER = re.compile(
-    r"(^|[_\W])(id|ids|identifier|patient|person|member|client|customer|user|ssn|mrn|nr)($|[_\W])", re.I
-)
-_ENDS_WITH_ID = re.compile(r"[a-z](ID|Id|_id|_no|_nr)$|^(id|ssn|mrn|uuid)$")
-_SENSITIVE = re.compile(
-    r"diagnos|disease|illness|condition|symptom|treatment|drug|medic|salary|income|wage|result|exam|hiv|status_health|"
-    r"religion|crime|offen[cs]e|score|debt|icd",
-    re.I,
-)
 _DATA = re.compile(r"[-+]?\d[\d.,:/ -]*|")  # a number, a date or nothing: no name for a column
 _FREE_TEXT = 40  # mean characters above which a text column is prose, not a category
+_MOST_COLUMNS = 1000  # that a person can be asked of
+NONE = "none"
+NO_SENSITIVE = (
+    "no column looks sensitive: without one a series hides who is who, and nothing of what is said of them"
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,17 @@ class Proposal:
 
 
 def propose(source: Any) -> list[Proposal]:
-    """A role and a kind for every column; cautious: what may identify a person is a quasi-identifier."""
+    """A role and a kind for every column; cautious: what may identify a person is a quasi-identifier.
+
+    What names a person by itself is never proposed for publication.
+    """
     table = read_table(source)
+    require_names(table.columns)
+    if table.width > _MOST_COLUMNS:
+        raise ViewError(
+            f"roles are proposed for at most {_MOST_COLUMNS:,} columns; the table has {table.width:,}. Keep those that "
+            "matter, or write a schema.toml"
+        )
     require_single_values(table)
     if sum(_is_data(table[name]) for name in table.columns) > table.width / 3:
         raise ViewError(
@@ -71,36 +86,68 @@ def _second(proposal: Proposal) -> Proposal:
 
 
 def _best(proposals: list[Proposal], role: str) -> Proposal | None:
-    """The first identifier, one with the name of one before others; the last sensitive column."""
+    """The first identifier, one with the name of one before others; the last sensitive column, no occupation first."""
     found = [p for p in proposals if p.role == role]
     if role == "identifier":
-        found = [p for p in found if _is_named(p.name)] or found
+        found = [p for p in found if names_an_identifier(p.name)] or found
         return found[0] if found else None
+    found = [p for p in found if p.why != _OF_OCCUPATION] or found
     return found[-1] if found else None
-
-
-def _is_named(name: str) -> bool:
-    return bool(_IDENTIFIER.search(name) or _ENDS_WITH_ID.search(name))
 
 
 def _about(column: pl.Series) -> Proposal:
     name, rows, filled = column.name, len(column), column.drop_nulls()
-    distinct = filled.n_unique()
+    different = filled.unique()
+    distinct = len(different)
     kind = _kind(filled)
-    if _is_named(name) and distinct > rows / 2:
+    if names_an_identifier(name) and distinct > rows / 2:
         repeated = f"its name, though {rows - distinct} of {rows} rows have no value of their own"
         return Proposal(
             name, "identifier", None, repeated if distinct < rows else "every row has its own value"
         )
-    if _SENSITIVE.search(name) and distinct > 1:
-        return Proposal(name, "sensitive", kind, "its name speaks of something private")
-    if kind == "category" and distinct == rows > 1:
+    seen = Sampled.of(different, len(filled))
+    private = _private(name, kind, seen) if distinct > 1 else None
+    direct = _direct(filled, kind, seen, private is not None)
+    if kind == "category" and distinct == rows > 1 and (private is None or direct is not None):
         return Proposal(name, "identifier", None, "every row has its own value")
+    if direct is not None:
+        return Proposal(name, "drop", None, direct)
+    if private is not None:
+        return Proposal(name, "sensitive", kind, private)
     if kind == "category" and filled.cast(pl.String).str.len_chars().sum() > _FREE_TEXT * len(filled):
         return Proposal(name, "drop", None, "long texts say more of a person than can be generalized")
     return Proposal(
         name, "quasi-identifier", kind, f"{distinct} different values, may be known from elsewhere"
     )
+
+
+_OF_OCCUPATION = "its name speaks of an occupation"
+
+
+def _private(name: str, kind: str, seen: Sampled) -> str | None:
+    """Why a column is one that nobody may learn of a person, by its heading or its values."""
+    if is_private(name):
+        return "its name speaks of something private"
+    found = are_private(seen.texts) if kind == "category" else None
+    return found or (_OF_OCCUPATION if is_occupation(name) else None)
+
+
+def _direct(filled: pl.Series, kind: str, seen: Sampled, private: bool) -> str | None:
+    """Why a column names people by itself, by its values, or by its heading where values do not speak against it."""
+    if kind == "category":
+        found = directly_identifying(seen)
+        if found is not None:
+            return found
+        if is_prose(seen, 0.5):
+            return "long texts say more of a person than can be generalized"
+        if is_about_one_a_person(seen, sensitive=private):
+            return f"{seen.different:,} different values in {seen.cells:,} rows: they would name people"
+    elif kind == "number":
+        found = is_direct_number(filled)
+        if found is not None:
+            return found
+    headed = kind != "date" and seen.different > 2 and not private and names_people(filled.name)
+    return "its name speaks of what names people" if headed else None
 
 
 def _kind(filled: pl.Series) -> str:
@@ -110,6 +157,23 @@ def _kind(filled: pl.Series) -> str:
         return "date"
     zip_like = filled.dtype == pl.String and filled.str.contains(r"^\s*0\d").any()  # a code, not a quantity
     return "number" if not zip_like and is_of_kind(filled, Number(filled.name)) else "category"
+
+
+def with_sensitive(proposals: list[Proposal], name: str) -> list[Proposal]:
+    """The proposals with that column as the sensitive one, or with none where the name is `none`."""
+    if name not in (p.name for p in proposals):
+        if name != NONE:
+            raise SchemaError(
+                f"the sensitive column must be one of the table, or {NONE}; it has {listed(p.name for p in proposals)}"
+            )
+        return [_second(p) if p.role == "sensitive" else p for p in proposals]
+    said = "said to be the sensitive one"
+    return [
+        replace(p, role="sensitive", why=said)
+        if p.name == name
+        else (_second(p) if p.role == "sensitive" else p)
+        for p in proposals
+    ]
 
 
 def schema_from(proposals: list[Proposal]) -> Schema:

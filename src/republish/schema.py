@@ -11,30 +11,37 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from republish.errors import SchemaError
 from republish.hierarchies import ROOT, Hierarchy, Rule, read_hierarchy, rule_from_spec
+from republish.names import listed, require_names
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 KINDS = ("number", "ordered", "category", "date")
 DISTANCES = ("equal", "ordered", "hierarchical")
+PUBLISH = "publish"  # what `direct` says
 
 HierarchySource = Hierarchy | Rule | str | Path | None
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column whose values matter: a quasi-identifier or the sensitive one."""
+    """One column whose values matter: a quasi-identifier or the sensitive one.
+
+    `direct="publish"` says that its values may be published although they look as if they named people.
+    """
 
     name: str
     kind: ClassVar[str] = ""
 
     hierarchy: Hierarchy | Rule | None = None
     distance: str | None = None
+    direct: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Read the hierarchy where a path is given; refuse an unknown distance."""
@@ -45,6 +52,8 @@ class Column:
         if self.kind and self.kind not in kinds:
             rule = type(self.hierarchy).__name__
             raise SchemaError(f"column {self.name}: {rule} is for kind {', '.join(kinds)}; found {self.kind}")
+        if self.direct not in (None, PUBLISH):
+            raise SchemaError(f'column {self.name}: direct may be "{PUBLISH}" only, or left out')
         if self.distance is not None and self.distance not in DISTANCES:
             raise SchemaError(f"column {self.name}: distance must be one of {', '.join(DISTANCES)}")
         if self.distance == "ordered" and self.kind == "category":
@@ -143,10 +152,10 @@ class Date(Column):
 _ODD = re.compile(r'["\r\n]|^\*$|^\^.*\$$')
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
 _FIELDS = {
-    "number": {"hierarchy", "distance", "domain"},
-    "ordered": {"hierarchy", "distance", "order"},
-    "category": {"hierarchy", "distance", "domain"},
-    "date": {"hierarchy", "distance"},
+    "number": {"hierarchy", "distance", "direct", "domain"},
+    "ordered": {"hierarchy", "distance", "direct", "order"},
+    "category": {"hierarchy", "distance", "direct", "domain"},
+    "date": {"hierarchy", "distance", "direct"},
 }
 
 
@@ -154,7 +163,8 @@ _FIELDS = {
 class Schema:
     """The roles of all columns of a table; a column without a role is an error wherever it appears.
 
-    `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell.
+    `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
+    insensitive columns that may be published although their values look as if they named people.
     """
 
     identifier: str | None = None
@@ -163,6 +173,7 @@ class Schema:
     insensitive: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    direct: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -172,6 +183,7 @@ class Schema:
         insensitive: Iterable[str] = (),
         missing: Iterable[str] = (),
         dropped: Iterable[str] = (),
+        direct: Iterable[str] = (),
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -181,10 +193,17 @@ class Schema:
         object.__setattr__(self, "insensitive", tuple(insensitive))
         object.__setattr__(self, "missing", tuple(missing))
         object.__setattr__(self, "dropped", tuple(dropped))
+        object.__setattr__(self, "direct", tuple(direct))
+        others = [name for name in self.direct if name not in self.insensitive]
+        if others:
+            raise SchemaError(
+                f"direct of a schema names insensitive columns; {listed(others)} is none. Other columns say it "
+                f'themselves: Category(name, direct="{PUBLISH}")'
+            )
         names = (*self.columns, *self.dropped)
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, roles in Counter(names).items() if roles > 1)
         if twice:
-            raise SchemaError(f"a column has one role; these have two: {', '.join(twice)}")
+            raise SchemaError(f"a column has one role; these have two: {listed(twice)}")
         odd = [name for name in names if _ODD.search(name)]
         if odd:
             raise SchemaError(
@@ -194,13 +213,13 @@ class Schema:
         clash = sorted(set(self.published_columns) & {"group", "level"})
         if clash:
             raise SchemaError(
-                f"a release has columns of its own called group and level; rename {', '.join(clash)}"
+                f"a release has columns of its own called group and level; rename {listed(clash)}"
             )
         typed = {f"{c.name}_{end}": c.name for c in self.quasi_identifiers for end in ("lo", "hi", "missing")}
         clash = sorted(set(self.published_columns) & typed.keys())
         if clash:
             raise SchemaError(
-                f"a typed release of {typed[clash[0]]} has a column {clash[0]} of its own; rename {', '.join(clash)}"
+                f"a typed release of {typed[clash[0]]} has a column {clash[0]} of its own; rename {listed(clash)}"
             )
         if not self.quasi_identifiers:
             raise SchemaError("a schema needs at least one quasi-identifier; label one column so")
@@ -217,6 +236,12 @@ class Schema:
         last = (self.sensitive.name,) if self.sensitive else ()
         return (*(column.name for column in self.quasi_identifiers), *self.insensitive, *last)
 
+    @property
+    def published_directly(self) -> tuple[str, ...]:
+        """The columns that may be published although their values look as if they named people."""
+        columns = (*self.quasi_identifiers, *((self.sensitive,) if self.sensitive else ()))
+        return (*(column.name for column in columns if column.direct), *self.direct)
+
     def column(self, name: str) -> Column:
         """The quasi-identifier or sensitive column of that name."""
         for column in (*self.quasi_identifiers, self.sensitive):
@@ -232,36 +257,34 @@ class Schema:
                 replace(column, hierarchy=hierarchies[column.name]) if column.name in hierarchies else column
             )
 
-        return Schema(
-            self.identifier,
-            [renewed(column) for column in self.quasi_identifiers],
-            renewed(self.sensitive) if self.sensitive else None,
-            self.insensitive,
-            self.missing,
-            self.dropped,
+        return replace(
+            self,
+            quasi_identifiers=tuple(renewed(column) for column in self.quasi_identifiers),
+            sensitive=renewed(self.sensitive) if self.sensitive else None,
         )
 
     def require_labels(self, found: Sequence[str]) -> None:
         """Refuse a table whose columns are not exactly those of the schema."""
         if not set(found) & set(self.columns):  # perhaps a file without a header: its first cells stay unsaid
             raise SchemaError(
-                f"the table has none of the columns of the schema: {', '.join(self.columns)}; "
+                f"the table has none of the columns of the schema: {listed(self.columns)}; "
                 "a CSV view starts with a line of column names"
             )
         if len(set(found)) < len(found):
             raise SchemaError("two columns of the table have the same name; rename one")
         known = {*self.columns, *self.dropped}
+        require_names(found, known)
         unlabelled = [name for name in found if name not in known]
         if unlabelled:
             name = unlabelled[0]
             key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
             raise SchemaError(
-                f"every column needs a role; without one: {', '.join(unlabelled)}. Add to the schema, for example, "
+                f"every column needs a role; without one: {listed(unlabelled)}. Add to the schema, for example, "
                 f'[columns.{key}] with role = "drop" to leave it out, or one of {", ".join(ROLES[:4])}'
             )
         absent = [name for name in self.columns if name not in found]
         if absent:
-            raise SchemaError(f"the schema names columns that the table does not have: {', '.join(absent)}")
+            raise SchemaError(f"the schema names columns that the table does not have: {listed(absent)}")
 
 
 def read_schema(path: Path) -> Schema:
@@ -293,12 +316,14 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         if role not in ROLES:
             raise SchemaError(f"column {name} needs a role: one of {', '.join(ROLES)}")
         plain = role in ("identifier", "insensitive", "drop")
-        if plain and settings.keys() - {"role", "kind"}:
+        if plain and settings.keys() - {"role", "kind", *(["direct"] if role == "insensitive" else [])}:
             raise SchemaError(f"column {name}: an {role} has no setting but its role; remove the others")
+        if settings.get("direct", PUBLISH) != PUBLISH:
+            raise SchemaError(f'column {name}: direct may be "{PUBLISH}" only, or left out')
         by_role[role].append(name if plain else _column(name, settings, folder))
     for role in ("identifier", "sensitive"):
         if len(by_role[role]) > 1:
-            names = ", ".join(c if isinstance(c, str) else c.name for c in by_role[role])
+            names = listed(c if isinstance(c, str) else c.name for c in by_role[role])
             remedy = (
                 "label the others insensitive or quasi-identifier, or combine them into one column first"
                 if role == "sensitive"
@@ -311,6 +336,7 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         sensitive=by_role["sensitive"][0] if by_role["sensitive"] else None,
         insensitive=by_role["insensitive"],
         dropped=by_role["drop"],
+        direct=[name for name in by_role["insensitive"] if "direct" in columns[name]],
         missing=_missing(document),
     )
 
@@ -330,7 +356,7 @@ def _column(name: str, settings: Mapping[str, Any], folder: Path) -> Column:
     unknown = sorted(set(given) - _FIELDS[kind])
     if unknown:
         raise SchemaError(
-            f"column {name}: a column of kind {kind} has no setting {', '.join(unknown)}; "
+            f"column {name}: a column of kind {kind} has no setting {listed(unknown)}; "
             f"it may have {', '.join(sorted(_FIELDS[kind]))}"
         )
     source = given.get("hierarchy")
@@ -370,13 +396,15 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
             settings["hierarchy"] = column.hierarchy.spec()
         if column.distance:
             settings["distance"] = column.distance
+        if column.direct:
+            settings["direct"] = column.direct
         if isinstance(column, Ordered):
             settings["order"] = list(column.order)
         elif isinstance(column, Number | Category) and column.domain is not None:
             settings["domain"] = list(column.domain)
         columns[column.name] = settings
     for name in schema.insensitive:
-        columns[name] = {"role": "insensitive"}
+        columns[name] = {"role": "insensitive"} | ({"direct": PUBLISH} if name in schema.direct else {})
     for name in schema.dropped:
         columns[name] = {"role": "drop"}
     document: dict[str, Any] = {"columns": columns}

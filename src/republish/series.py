@@ -32,6 +32,7 @@ from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
 from republish.migration import migrate
 from republish.places import place_of
 from republish.policy import Policy, read_policy
+from republish.publishable import require_publishable, shapes_of
 from republish.published import Published
 from republish.publishers import Publisher
 from republish.release import Release, build_release, read_release
@@ -298,6 +299,7 @@ class Series:
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
             raw = read_view(view, schema, self.known_values() if number > 1 else None).pseudonymous(secret)
+            require_publishable(schema, shapes_of(raw))
             if compromised is not None:
                 raw = with_compromised(raw, compromised, self.policy, secret)
             faults.reach("view-read")

@@ -20,6 +20,7 @@ from numba import njit
 
 from republish.databases import is_database
 from republish.errors import ViewError
+from republish.names import listed
 
 _SEPARATORS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*("|$)')
@@ -40,7 +41,7 @@ def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] 
         frame = _from_memory(source)
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
     if mixed:
-        raise ViewError(_ONE_TYPE.format(", ".join(mixed)))
+        raise ViewError(_ONE_TYPE.format(listed(mixed)))
     return _blank_to_null(frame, missing)
 
 

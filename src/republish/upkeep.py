@@ -14,6 +14,7 @@ from republish.hierarchies import read_hierarchy
 from republish.ledger import Draft
 from republish.memory import KEY, Memory
 from republish.microdata import read_identifiers
+from republish.names import listed
 from republish.places import read_parquet, write_parquet
 from republish.policy import table_hierarchies
 from republish.secret import order_of
@@ -27,7 +28,7 @@ def amend_hierarchy(series: Series, column: str, file: Path) -> int:
         head = series.ledger.head
         current = table_hierarchies(series.schema).get(column)
         if current is None:
-            known = ", ".join(table_hierarchies(series.schema)) or "none"
+            known = listed(table_hierarchies(series.schema)) or "none"
             raise PolicyError(
                 f"column {column} has no hierarchy that is a table; columns that have one: {known}"
             )

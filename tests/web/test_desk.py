@@ -322,3 +322,26 @@ def test_the_schema_of_these_tests_is_the_one_that_is_proposed(desk: Desk) -> No
     assert found["rows"] == 90
     assert [c["name"] for c in found["columns"]] == [*SCHEMA.columns]
     assert [c["role"] for c in found["columns"]] == [c["role"] for c in ROLES]
+
+
+def test_a_stray_quote_in_the_header_shows_nobody_at_the_desk(desk: Desk) -> None:
+    rows = "".join(f"P{i},4{i % 10},CANARY{i}\n" for i in range(430))
+    upload = take(desk, f'patient,"age,diagnosis\n{rows}'.encode())
+    with pytest.raises(RepublishError, match="Check the quotes of that line") as refused:
+        desk.propose(upload)
+    assert "CANARY" not in str(refused.value)
+    with pytest.raises(RepublishError, match="Check the quotes of that line") as refused:
+        desk.create("new", upload, ROLES, "mondrian")
+    assert "CANARY" not in str(refused.value)
+
+
+def test_a_series_without_a_sensitive_column_must_be_meant_at_the_desk(desk: Desk) -> None:
+    upload = take(desk, b"patient,age\n" + b"".join(b"P%d,%d\n" % (i, i % 9) for i in range(90)))
+    assert desk.propose(upload)["asks"].startswith("no column looks sensitive")
+    roles = [
+        {"name": "patient", "role": "identifier"},
+        {"name": "age", "role": "quasi-identifier", "kind": "number"},
+    ]
+    with pytest.raises(DeskError, match="Give one column the role sensitive, or say that none is"):
+        desk.create("new", upload, roles, "mondrian", {"k": 5})
+    assert desk.create("new", upload, roles, "mondrian", {"k": 5}, no_sensitive=True).name == "new"

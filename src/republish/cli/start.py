@@ -130,6 +130,10 @@ def init(
         Path | None, typer.Option("--from", help="Propose roles and kinds from this CSV or Parquet file.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take the proposal without asking.")] = False,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(help="With --from: the column that nobody may learn of a person, or none."),
+    ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("-p", "--parameter", help="A parameter of the publisher: -p k=5")
     ] = None,
@@ -164,7 +168,7 @@ def init(
     from republish.errors import PolicyError
     from republish.gate import parse_gate
     from republish.knowledge import read_knowledge
-    from republish.proposal import propose, schema_from
+    from republish.proposal import propose, schema_from, with_sensitive
     from republish.publishers import make_publisher
     from republish.requirements import parse_requirements
     from republish.schema import read_schema
@@ -172,6 +176,8 @@ def init(
 
     if (schema is None) == (view is None):
         raise PolicyError("give either --schema FILE or --from VIEW")
+    if sensitive is not None and view is None:
+        raise PolicyError("--sensitive goes with --from; a schema says itself which column is sensitive")
     parameters, requirements = assignments(parameter or [], "-p"), parse_requirements(require)
     make_publisher(publisher, parameters, requirements)  # before anything is asked
     limits = parse_gate(gate) if gate else None
@@ -179,12 +185,16 @@ def init(
         roles = read_schema(schema)
     else:
         proposals = propose(view)
+        if sensitive is not None:
+            proposals = with_sensitive(proposals, sensitive)
         if not as_json:
             say_table(
                 ("column", "role", "kind", "because"), [(p.name, p.role, p.kind, p.why) for p in proposals]
             )
         if not yes:
             proposals = [_ask(proposal) for proposal in proposals]
+        if sensitive is None and all(p.role != "sensitive" for p in proposals):
+            proposals = with_sensitive(proposals, _ask_sensitive(yes, [p.name for p in proposals]))
         roles = schema_from(proposals)
     known = read_knowledge(knowledge, roles) if knowledge else None
     made_publisher = make_publisher(publisher, parameters, requirements, known)
@@ -231,6 +241,25 @@ def _ask(proposal: Any) -> Any:
             f"{proposal.name}: kind", [kind for kind in KINDS if kind != "ordered"], kind or "category"
         )
     return replace(proposal, role=role, kind=kind)
+
+
+def _ask_sensitive(yes: bool, names: Sequence[str]) -> str:
+    """The column that is said to be sensitive, or `none`; without anyone to ask, the reason why it must be said."""
+    from republish.errors import SchemaError
+    from republish.names import listed
+    from republish.proposal import NO_SENSITIVE, NONE
+
+    if yes:
+        raise SchemaError(
+            f"{NO_SENSITIVE}. Say which one is with --sensitive NAME, or that none is with --sensitive {NONE}; "
+            f"the columns are {listed(names)}"
+        )
+    say(NO_SENSITIVE)
+    while True:
+        answer = str(typer.prompt(f"which column is sensitive (its name, or {NONE})"))
+        if answer in (*names, NONE):
+            return answer
+        say(f"please answer with one of {listed([*names[:5], NONE])}")
 
 
 def _choose(question: str, choices: Sequence[str], default: str) -> str:

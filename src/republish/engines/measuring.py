@@ -17,7 +17,7 @@ from republish.engines.files import read_intact
 from republish.engines.moving import Block, Mover, fact, spread, table_of, tables_of
 from republish.engines.parts import FALSE, GROUP
 from republish.engines.planning import Sizes
-from republish.engines.survey import Surveying, plain
+from republish.engines.survey import plain
 from republish.engines.tallies import Sums, measures_of, sums_of
 from republish.errors import LedgerError, ViewError
 from republish.metrics.boxes import aligned
@@ -277,7 +277,7 @@ def _query_error(
     answering = Answering(
         narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
     )
-    found = mover.facts(mover.rows(view, Surveying(schema).columns, answering))
+    found = mover.facts(mover.rows(view, narrow.published_columns, answering))
     true = np.sum([np.zeros(queries, dtype=np.int64), *(counts for _, counts in found)], axis=0)
     error = relative_error(true.astype(np.int64), estimated) if queries else None
     return sum(rows for rows, _ in found), error

@@ -14,10 +14,12 @@ import numpy as np
 import polars as pl
 
 import republish
+from republish.direct_identifiers import Sampled
 from republish.engines.moving import Block, fact
 from republish.errors import LedgerError
 from republish.hierarchies import Hierarchy, compile_tree
 from republish.microdata import MISSING, Axis, Microdata, no_codes, read_view, sensitive_codes, whole_of
+from republish.publishable import require_publishable, shapes_of
 from republish.requirements import Whole
 from republish.schema import Category, Column, Ordered, Schema
 from republish.spatial.cube import Cube, cube_of
@@ -41,25 +43,25 @@ class Found:
     rows: int
     columns: tuple[Column1, ...]
     values: pl.Series | None
+    shapes: dict[str, Sampled]
     version: str
 
 
 @dataclass(frozen=True)
 class Surveying:
-    """The task that looks over a chunk: quasi-identifiers and sensitive column, no identifier."""
+    """The task that looks over a chunk: all columns that are published, no identifier."""
 
     schema: Schema
 
     @property
     def columns(self) -> list[str]:
         """The columns it needs."""
-        sensitive = [self.schema.sensitive.name] if self.schema.sensitive else []
-        return [*(column.name for column in self.schema.quasi_identifiers), *sensitive]
+        return list(self.schema.published_columns)
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
         """The facts of a chunk."""
         schema = self.schema
-        narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
+        narrow = replace(schema, identifier=None, dropped=())
         view = read_view(plain(frame), narrow)
         columns = tuple(
             _found(axis, points, declared)
@@ -69,7 +71,7 @@ class Surveying:
         if schema.sensitive is not None:
             there = np.bincount(view.codes, minlength=len(view.values)) > 0
             values = view.values.filter(pl.Series(there))
-        yield fact(Found(view.rows, columns, values, republish.__version__))
+        yield fact(Found(view.rows, columns, values, shapes_of(view), republish.__version__))
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
@@ -140,6 +142,10 @@ def domains_of(found: Sequence[Found], schema: Schema, known: pl.Series | None) 
             f"driver and executors must have the same version of republish; found {republish.__version__} and "
             f"{', '.join(sorted(others))}; install one everywhere. Nothing was written"
         )
+    shapes = [one.shapes for one in found]
+    require_publishable(
+        schema, {name: Sampled.together(one[name] for one in shapes) for name in shapes[0]} if shapes else {}
+    )
     columns = [_merged([one.columns[q] for one in found]) for q in range(len(schema.quasi_identifiers))]
     closed = [
         _closed(declared, found) for declared, found in zip(schema.quasi_identifiers, columns, strict=True)
@@ -154,9 +160,7 @@ def domains_of(found: Sequence[Found], schema: Schema, known: pl.Series | None) 
             else pl.Series(schema.sensitive.name, [], pl.String)
         )
         values = sensitive_codes(every, schema.sensitive, known)[1]
-    fixed = Schema(
-        schema.identifier, closed, schema.sensitive, schema.insensitive, schema.missing, schema.dropped
-    )
+    fixed = replace(schema, quasi_identifiers=tuple(closed))
     axes = tuple(_axis(column, found) for column, found in zip(closed, columns, strict=True))
     return Domains(fixed, axes, values, tuple(c.gaps for c in columns), sum(one.rows for one in found))
 

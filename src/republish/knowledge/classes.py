@@ -19,6 +19,7 @@ import polars as pl
 
 from republish.errors import PolicyError
 from republish.microdata import MISSING, Axis, Microdata
+from republish.names import listed
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.types import FloatArray, IntArray
 
@@ -175,7 +176,7 @@ class Classes:
         absent = [column.column for column in self.columns if column.column not in places]
         if absent:
             raise PolicyError(
-                f"classes are found from quasi-identifiers; the view has none called {', '.join(absent)}"
+                f"classes are found from quasi-identifiers; the view has none called {listed(absent)}"
             )
         number = np.zeros(view.rows, dtype=np.int64)
         unknown = np.zeros(view.rows, dtype=np.bool_)

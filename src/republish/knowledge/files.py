@@ -16,6 +16,7 @@ from republish.knowledge.extracted import Extracted
 from republish.knowledge.knowledge import Knowledge, require_size
 from republish.knowledge.settings import VIEWS, Settings, read_settings
 from republish.knowledge.written import FILE, last_columns
+from republish.names import listed
 from republish.schema import Number, Schema
 from republish.tables import read_table
 from republish.types import FloatArray, IntArray
@@ -101,13 +102,9 @@ def _table(path: Path, full: list[str], older: list[str], settings: Settings) ->
     absent = [column for column in expected if column not in table.columns]
     if strange or absent:
         raise PolicyError(
-            f"{name} must have the columns {', '.join(expected)}"
-            + (f"; without: {', '.join(absent)}" if absent else "")
-            + (
-                f"; not known: {', '.join(strange)} (a class column needs its [classes.NAME])"
-                if strange
-                else ""
-            )
+            f"{name} must have the columns {listed(expected)}"
+            + (f"; without: {listed(absent)}" if absent else "")
+            + (f"; not known: {listed(strange)} (a class column needs its [classes.NAME])" if strange else "")
         )
     _require_none(
         settings.classes.numbers(table) < 0, name, f"name a class that {settings.file} does not declare"

@@ -18,6 +18,7 @@ from republish.knowledge.classes import Classes
 from republish.knowledge.contexts import normalised, split_oldest
 from republish.knowledge.knowledge import Knowledge, require_size
 from republish.knowledge.written import last_columns
+from republish.names import listed
 from republish.types import FloatArray, IntArray
 
 NONE = -1
@@ -40,7 +41,7 @@ class Transitions:
         if self.table.schema != _schema(self.order):
             raise PolicyError(
                 f"counts of order {self.order} have the columns {', '.join(_schema(self.order))}; found "
-                f"{', '.join(self.table.columns)}"
+                f"{listed(self.table.columns)}"
             )
 
     @classmethod

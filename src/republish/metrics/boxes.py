@@ -11,6 +11,7 @@ import polars as pl
 from republish.cells import ALL_MISSING, SOME_MISSING, Cells
 from republish.errors import SchemaError, ViewError
 from republish.microdata import FLAT, MISSING, Axis, Microdata
+from republish.names import listed
 from republish.release import Release
 from republish.schema import Schema
 from republish.types import FloatArray, IntArray
@@ -127,7 +128,7 @@ def aligned(view: Microdata, release: Release) -> Microdata:
     names = [axis.column.name for axis in axes]
     if names != [axis.column.name for axis in view.axes]:
         raise ViewError(
-            f"view and release must have the same quasi-identifiers; the release has {', '.join(names)}"
+            f"view and release must have the same quasi-identifiers; the release has {listed(names)}"
         )
     if all(ours.labels == theirs.labels for ours, theirs in zip(axes, view.axes, strict=True)):
         return replace(view, axes=axes)

@@ -20,6 +20,7 @@ from republish.errors import PolicyError, SchemaError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.kinds import as_text
 from republish.microdata import Axis
+from republish.names import listed
 from republish.queries import spans
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
 from republish.queries.spans import Span, Term
@@ -132,7 +133,7 @@ class Columns:
 
 
 def _unknown(name: str, schema: Schema) -> str:
-    columns = f"a condition may name {', '.join(schema.published_columns)}"
+    columns = f"a condition may name {listed(schema.published_columns)}"
     if name == schema.identifier:
         return f"{name} is the identifier, which no release has; {columns}"
     return f"a release of this schema has no column {name}; {columns}"

@@ -16,6 +16,7 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.hierarchies import Hierarchy, compile_tree
+from republish.names import listed
 from republish.schema import Column, Schema
 
 _FIRST_DAY = date(1970, 1, 1)
@@ -45,7 +46,7 @@ def require_names(names: Sequence[str], bits: Mapping[str, int], scales: Mapping
     unknown = sorted((set(bits) | set(scales)) - set(names))
     if unknown:
         raise PolicyError(
-            f"bits and scales must name quasi-identifiers; {', '.join(unknown)} are none. There are {', '.join(names)}"
+            f"bits and scales must name quasi-identifiers; {listed(unknown)} are none. There are {listed(names)}"
         )
     for name in names:
         if name in bits and name in scales:

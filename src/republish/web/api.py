@@ -135,6 +135,7 @@ class CreateBody(ViewBody):
     require: str = ""
     gate: str | dict[str, Any] | None = None
     one_table: bool = False
+    no_sensitive: bool = False
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -328,6 +329,7 @@ def _work(api: APIRouter, desk: Desk) -> None:
             body.gate,
             body.require,
             body.one_table,
+            body.no_sensitive,
         )
         return plain(made.as_dict())
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.errors import RepublishError, SchemaError, ViewError
+from republish.names import listed
 from republish.tables import header, read_table
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _unknown(schema: Schema, found: list[str]) -> str | None:
     return (
         f"the file has {_count(others)} that this series does not know; remove or rename "
         f"{'it' if others == 1 else 'them'}"
-        + (f". The series needs {', '.join(absent)} too, and the file lacks that" if absent else "")
+        + (f". The series needs {listed(absent)} too, and the file lacks that" if absent else "")
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from republish.report.facts import ReleaseFacts, SeriesFacts
     from republish.series import Series
 
+SAY_NONE = 'Give one column the role sensitive, or say that none is: "No column is sensitive", no_sensitive in the API'
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
@@ -209,14 +210,15 @@ class Desk:
 
     def propose(self, upload: str) -> dict[str, Any]:
         """A role and a kind for every column of a view, each with the reason."""
-        from republish.proposal import propose
+        from republish.proposal import NO_SENSITIVE, propose
         from republish.tables import read_table
 
         view = self.uploads.get(upload)
         with legible():
             found = propose(view.path)
         columns = [{"name": p.name, "role": p.role, "kind": p.kind, "why": p.why} for p in found]
-        return {"upload": upload, "rows": read_table(view.path).height, "columns": columns}
+        asks = "" if any(p.role == "sensitive" for p in found) else f"{NO_SENSITIVE}. {SAY_NONE}"
+        return {"upload": upload, "rows": read_table(view.path).height, "columns": columns, "asks": asks}
 
     # What takes long ------------------------------------------------------------------------------
 
@@ -263,10 +265,12 @@ class Desk:
         gate: str | Mapping[str, Any] | None = None,
         require: str = "",
         one_table: bool = False,
+        no_sensitive: bool = False,
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
+        `no_sensitive` says that it is meant where none of them is sensitive.
         """
         from republish.gate import gate_from_mapping, parse_gate
         from republish.publishers import make_publisher
@@ -287,6 +291,8 @@ class Desk:
             raise Busy("a series or folder of that name is there already; choose another name")
         view = self.uploads.get(upload)
         schema = look.schema_of(view, roles)
+        if schema.sensitive is None and not no_sensitive:
+            raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
         made = make_publisher(publisher, dict(parameters or {}), parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
         series = Series.create(root, schema, made, one_table=one_table, gate=limits)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from republish.errors import PolicyError, SchemaError
+from republish.names import listed, require_names
 from republish.web import Invalid
 from republish.web.columns import names_in
 from republish.web.uploads import Upload
@@ -71,9 +72,7 @@ def _two(release: Release, axes: tuple[str, str] | None) -> tuple[str, ...]:
     names = [cells.axis.column.name for cells in release.cells]
     if axes is not None:
         if len(set(axes)) != 2 or any(name not in names for name in axes):
-            raise PolicyError(
-                f"a picture needs two different quasi-identifiers; there are {', '.join(names)}"
-            )
+            raise PolicyError(f"a picture needs two different quasi-identifiers; there are {listed(names)}")
         return axes
     ranked = sorted(
         release.cells, key=lambda c: (c.axis.kind_code != 0, -len(np.unique(c.low[c.said])))
@@ -165,12 +164,12 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
     kinds = ("number", "category", "date")
     names = [str(column.get("name", "")) for column in roles]
     there = names_in(upload.path)
+    require_names(there)
     lacking = [name for name in there if name not in names]
     if lacking or len(set(names)) < len(names) or set(names) - set(there):
         raise SchemaError(
             "every column of the view needs one role, and no other column has one; "
-            f"the view has {', '.join(there)}"
-            + (f", without a role are {', '.join(lacking)}" if lacking else "")
+            f"the view has {listed(there)}" + (f", without a role are {listed(lacking)}" if lacking else "")
         )
     labelled = []
     for name, column in zip(names, roles, strict=True):

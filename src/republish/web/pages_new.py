@@ -48,18 +48,20 @@ class Starting(Page):
     ) -> Response:
         """Proposed roles, methods and gate of a new series."""
         upload = request.path_params["upload"]
-        columns = self.desk.propose(upload)["columns"]
+        proposed = self.desk.propose(upload)
+        columns = proposed["columns"]
         asked: dict[str, Any] = {
             "name": "",
             "publisher": "tau-safety",
             "gate": True,
             "one_table": False,
+            "no_sensitive": False,
             "max_determined": 1,
             "gate_compromised": 4,
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
-                key: key in form for key in ("gate", "one_table")
+                key: key in form for key in ("gate", "one_table", "no_sensitive")
             }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
             columns = [
@@ -73,6 +75,7 @@ class Starting(Page):
             here="new",
             upload=upload,
             columns=columns,
+            asks=proposed["asks"],
             roles=ROLES,
             kinds=KINDS,
             methods=self._methods(form),
@@ -100,7 +103,16 @@ class Starting(Page):
                     ),
                 }
             alone = "one_table" in form
-            found = self.desk.create(name, upload, roles, publisher, parameters, gate, one_table=alone)
+            found = self.desk.create(
+                name,
+                upload,
+                roles,
+                publisher,
+                parameters,
+                gate,
+                one_table=alone,
+                no_sensitive="no_sensitive" in form,
+            )
         except NotFound:
             raise
         except RepublishError as problem:

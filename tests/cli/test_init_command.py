@@ -1,0 +1,78 @@
+"""What `init --from` proposes, asks and refuses at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from republish.cli import app
+
+ROWS = "".join(f"P{i},{20 + i % 50},{i % 7:05d}\n" for i in range(60))
+
+
+def init(folder: Path, *arguments: str, answers: str | None = None) -> Any:
+    words = ["init", folder / "s", "--from", folder / "v.csv", "-p", "k=5", *arguments]
+    return CliRunner().invoke(app, [str(word) for word in words], input=answers)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A view in which nothing looks sensitive."""
+    (tmp_path / "v.csv").write_text(f"patient,age,zip\n{ROWS}")
+    return tmp_path
+
+
+def said(done: Any) -> str:
+    return str(done.output if done.exception is None else f"{done.output} {done.exception}")
+
+
+def test_a_stray_quote_shows_nobody(folder: Path) -> None:
+    (folder / "v.csv").write_text(f'patient,"age,zip\n{ROWS}')
+    for more in (["--yes"], ["--yes", "--json"]):
+        done = init(folder, *more)
+        assert done.exit_code != 0
+        assert "Check the quotes of that line" in said(done)
+        assert "P1" not in said(done) and len(said(done)) < 600
+
+
+def test_very_many_columns_are_said_in_short(folder: Path) -> None:
+    names = [f"column{i}" for i in range(40_000)]
+    (folder / "v.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 40_000) + "\n")
+    done = init(folder, "--yes", "--json")
+    assert done.exit_code != 0
+    assert "at most 1,000 columns; the table has 40,000" in said(done) and len(said(done)) < 600
+
+
+def test_without_anyone_to_ask_a_sensitive_column_must_be_said(folder: Path) -> None:
+    done = init(folder, "--yes")
+    assert done.exit_code != 0
+    assert "no column looks sensitive" in said(done) and "--sensitive NAME" in said(done)
+    assert not (folder / "s").exists()
+
+
+def test_a_sensitive_column_can_be_said(folder: Path) -> None:
+    assert init(folder, "--yes", "--sensitive", "zip").exit_code == 0
+    assert 'role = "sensitive"' in (folder / "s" / "series.toml").read_text()
+
+
+def test_that_nothing_is_sensitive_can_be_said(folder: Path) -> None:
+    done = init(folder, "--yes", "--sensitive", "none", "--json")
+    assert json.loads(done.output)["promises"]["one_table"] == "k=5"
+    assert 'role = "sensitive"' not in (folder / "s" / "series.toml").read_text()
+
+
+@pytest.mark.parametrize("answer, sensitive", [("zip", 1), ("none", 0), ("town\nzip", 1)])
+def test_init_asks_which_column_is_sensitive(folder: Path, answer: str, sensitive: int) -> None:
+    done = init(folder, answers=f"\n\n\n\n\n{answer}\n")
+    assert done.exit_code == 0, said(done)
+    assert "which column is sensitive (its name, or none)" in done.output
+    assert (folder / "s" / "series.toml").read_text().count('role = "sensitive"') == sensitive
+
+
+def test_sensitive_goes_with_from(folder: Path) -> None:
+    words = ["init", str(folder / "s"), "--schema", str(folder / "none.toml"), "--sensitive", "zip"]
+    assert "--sensitive goes with --from" in said(CliRunner().invoke(app, words))
