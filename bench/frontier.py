@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from republish.datasets import hospital
 from republish.grouping import Grouping
 from republish.inference import Compromised, Reasoning
+from republish.kernels import kernel
 from republish.knowledge import Extracted, Knowledge, learn, read_knowledge
 from republish.memory import Memory, sight
 from republish.microdata import Microdata, read_view
@@ -188,7 +188,7 @@ class Swapped:
         return self.inner.remember(view, grouping, memory)
 
 
-@njit(cache=True)
+@kernel
 def _swapped(group, prior, entropy, x, rounds):  # type: ignore[no-untyped-def]
     """Groups along a line after swaps between neighbours, each lowering divergence plus penalty."""
     group = group.copy()
@@ -210,7 +210,7 @@ def _swapped(group, prior, entropy, x, rounds):  # type: ignore[no-untyped-def]
     return group
 
 
-@njit(cache=True)
+@kernel
 def _cost(prior, entropy, x, rows):  # type: ignore[no-untyped-def]
     total, bits = np.zeros(prior.shape[1]), 0.0
     low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 from republish.hierarchies import Tree
+from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE, Axis
 from republish.types import BoolArray, FloatArray, IntArray
 
@@ -255,7 +255,7 @@ def _members(
     return np.searchsorted(owner, np.arange(groups + 1)), members
 
 
-@njit(cache=True)
+@kernel
 def _extents(coordinates, group, groups):  # type: ignore[no-untyped-def]
     """Lowest and highest coordinate, missing ones and size of every group in one pass.
 

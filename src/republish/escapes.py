@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numba import njit
 
+from republish.kernels import kernel
 from republish.stays import FREE, NOBODY, TIED, Stays
 from republish.types import BoolArray, FloatArray, IntArray
 
@@ -134,7 +134,7 @@ def _arrows_of(stays: Stays) -> _Arrows:
     return arrows
 
 
-@njit(cache=True)
+@kernel
 def _string(arrows, bearer):  # type: ignore[no-untyped-def]
     """Put every free stay in the lists of its slot, and mark the releases with counterfeits."""
     for i in range(len(bearer)):
@@ -148,7 +148,7 @@ def _string(arrows, bearer):  # type: ignore[no-untyped-def]
             arrows.ends[slot, last + 1] = i
 
 
-@njit(cache=True)
+@kernel
 def _free_risk(arrows, stays, p, used, taken, risk):  # type: ignore[no-untyped-def]
     """For lives of one stay: the probability that ways out that share nobody are all blocked, short ones first."""
     room = _room(arrows)
@@ -165,7 +165,7 @@ def _free_risk(arrows, stays, p, used, taken, risk):  # type: ignore[no-untyped-
                     risk[i] *= 1.0 - (1.0 - p) ** needed
 
 
-@njit(cache=True)
+@kernel
 def _tied_risk(arrows, stays, lives, alike, p, used, taken, risk):  # type: ignore[no-untyped-def]
     """For lives of several stays: each must have a way out by the same value, and all these share nothing.
 
@@ -202,7 +202,7 @@ def _tied_risk(arrows, stays, lives, alike, p, used, taken, risk):  # type: igno
             risk[i] = blocked
 
 
-@njit(cache=True)
+@kernel
 def _like(arrows, stays, lives, alike, k, p, used, sign):  # type: ignore[no-untyped-def]
     """The probability that everyone with the same stays as life k and another value is compromised; they are used then.
 
@@ -222,13 +222,13 @@ def _like(arrows, stays, lives, alike, k, p, used, sign):  # type: ignore[no-unt
     return blocked
 
 
-@njit(cache=True)
+@kernel
 def _may_have(arrows, i, value):  # type: ignore[no-untyped-def]
     """Whether a person could have had this value in the life of a stay, for all the lives before and after say."""
     return value != arrows.previous[i] and value != arrows.following[i]
 
 
-@njit(cache=True)
+@kernel
 def _slot_of(arrows, cohort, value):  # type: ignore[no-untyped-def]
     for w in range(arrows.bounds[cohort], arrows.bounds[cohort + 1]):
         if arrows.value[w] == value:
@@ -236,7 +236,7 @@ def _slot_of(arrows, cohort, value):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _way(arrows, i, w, used, sign, longest, taken, room):  # type: ignore[no-untyped-def]
     """Find a shortest way by w of at most `longest` people from the end of stay i to its beginning; mark them as used.
 
@@ -258,7 +258,7 @@ def _way(arrows, i, w, used, sign, longest, taken, room):  # type: ignore[no-unt
     return distance[goal]
 
 
-@njit(cache=True)
+@kernel
 def _room(arrows):  # type: ignore[no-untyped-def]
     """What a search writes: by release the distance, the stay it was reached by, from where, whether done; a queue."""
     end = arrows.vacant.shape[1]
@@ -272,7 +272,7 @@ def _room(arrows):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True)
+@kernel
 def _search(arrows, goal, start, v, w, used, sign, longest, taken, room):  # type: ignore[no-untyped-def]
     """Fewest people from `start` to every release, up to `longest`; the stay each was reached by, and from where.
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from republish.types import BoolArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def narrow(can: BoolArray, spare: IntArray) -> bool:
     """Narrow `can` [member, value] to what some assignment holds; whether there is one.
 
@@ -42,7 +43,7 @@ def narrow(can: BoolArray, spare: IntArray) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(i: int, can: BoolArray, holds: IntArray, spare: IntArray, moves: IntArray) -> bool:
     """Give member i a row, moving others along where need be; whether it was possible."""
     values = len(spare)
@@ -80,7 +81,7 @@ def _place(i: int, can: BoolArray, holds: IntArray, spare: IntArray, moves: IntA
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hold(i: int, s: int, can: BoolArray, holds: IntArray, moves: IntArray) -> None:
     for t in range(can.shape[1]):
         if can[i, t]:
@@ -90,7 +91,7 @@ def _hold(i: int, s: int, can: BoolArray, holds: IntArray, moves: IntArray) -> N
     holds[i] = s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reach(moves: IntArray) -> NDArray[np.uint64]:
     """For each value the values that moves lead to, itself included, as bits (Warshall's closure)."""
     values = len(moves)
@@ -107,7 +108,7 @@ def _reach(moves: IntArray) -> NDArray[np.uint64]:
     return reach
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leads(reach: NDArray[np.uint64], s: int, t: int) -> bool:
     """Whether moves lead from one value to another."""
     found: bool = (reach[s, t >> 6] >> np.uint64(t & 63)) & np.uint64(1) != 0

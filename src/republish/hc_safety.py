@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def hc_unsafe(offsets: IntArray, members: IntArray, history: IntArray, sizes: In
     return unsafe
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unsafe_groups(
     offsets: NDArray[np.int64],
     members: NDArray[np.int64],
@@ -61,7 +62,7 @@ def _unsafe_groups(
     return unsafe
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlated(history: NDArray[np.int32], people: NDArray[np.int64], size: int, n: int) -> int:
     """Return the first earlier release that makes a group of this size unsafe, -1 where it is safe."""
     limit = size - n
@@ -72,7 +73,7 @@ def correlated(history: NDArray[np.int32], people: NDArray[np.int64], size: int,
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def most_common(
     history: NDArray[np.int32], people: NDArray[np.int64], release: int, limit: int
 ) -> tuple[int, int]:
@@ -101,7 +102,7 @@ def most_common(
     return (best, most) if most > limit else (0, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(history: NDArray[np.int32], people: NDArray[np.int64], release: int, group: int) -> int:
     count = 0
     for person in people:

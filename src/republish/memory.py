@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from numba import njit
 
+from republish.kernels import kernel
 from republish.microdata import Microdata
 from republish.places import read_parquet, write_parquet
 from republish.secret import order_of
@@ -235,7 +235,7 @@ def compare(seen: Memory, release: int, memory: Memory) -> Arrivals:
     )
 
 
-@njit(cache=True)
+@kernel
 def _find(sorted_people, people):  # type: ignore[no-untyped-def]
     """Binary search of pairs of words among sorted pairs."""
     found = np.full(len(people), -1, dtype=np.int64)

@@ -14,11 +14,13 @@ from republish.errors import ViewError
 LONGEST = 64  # characters
 _FEW = 6  # names in a message
 _LETTER = re.compile(r"[^\W\d_]")
-_CELL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]|\S@\S+\.\S|^[^\W\d_]{0,2}\d{5,}$")
+_CELL = re.compile(
+    r"[\x00-\x1f\x7f\u0085\u2028\u2029]|\S@\S+\.\S|^[^\W\d_]{0,2}\d{5,}$|\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d\d"
+)
 
 
 def is_name(text: str) -> bool:
-    """Whether a text may be the name of a column: a short line with a letter in it, no address and no code.
+    """Whether a text may be the name of a column: a short line with a letter in it, no address, date or code.
 
     An empty text passes: a column of row numbers often has no name, and nothing is shown of it.
     """
@@ -35,7 +37,7 @@ def require_names(found: Sequence[str], known: Collection[str] = ()) -> None:
     if strange:
         raise ViewError(
             f"a view starts with the names of its columns, each a line of at most {LONGEST} characters with a letter, "
-            f"no address and no code; {len(strange)} of {len(found)} are not such names, the first is column "
+            f"no address, date or code; {len(strange)} of {len(found)} are not such names, the first is column "
             f"{strange[0]}. Check the quotes of that line, add a header where there is none, or rename the columns"
         )
 

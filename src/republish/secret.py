@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 from republish.errors import LedgerError
+from republish.kernels import kernel
 from republish.types import IntArray, WordArray
 
 VARIABLE = "REPUBLISH_SECRET"
@@ -152,7 +152,7 @@ def _order_of_random(keys: WordArray) -> IntArray:
     return (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
 
 
-@njit(cache=True)
+@kernel
 def _finish_order(people, order):  # type: ignore[no-untyped-def]
     """Insertion sort of an order in which only neighbours are out of place."""
     for i in range(1, len(order)):

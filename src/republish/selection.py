@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 _INSERTION = 12
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def quickselect(values: NDArray[np.float64], rank: int) -> float:
     """Return the value of the given rank, moving it to its place between lesser and greater ones."""
     low, high = 0, values.size - 1

@@ -16,10 +16,10 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 import polars as pl
-from numba import njit
 
 from republish.databases import is_database
 from republish.errors import ViewError
+from republish.kernels import kernel
 from republish.names import listed
 
 _SEPARATORS = ",;\t|"
@@ -140,7 +140,7 @@ def _read_csv(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.DataF
     return frame.head(records)
 
 
-@njit(cache=True)
+@kernel
 def _count_cells(data, separator, expected):  # type: ignore[no-untyped-def]
     """Records after the header, ragged ones, the first of those, and blank lines at the end."""
     quote, newline, carriage = 34, 10, 13

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.candidates import Unknowns, intersected, lives
 from republish.attacks.history import LEFT_OUT, History, Table
 from republish.errors import PolicyError
 from republish.events import Appearances, events_of
 from republish.grouping import Grouping
+from republish.kernels import kernel
 from republish.microdata import Microdata
 from republish.types import BoolArray, FloatArray, IntArray
 
@@ -127,7 +127,7 @@ def _table(person: IntArray, code: IntArray, grouping: Grouping) -> Table:
     return Table(person, group, row_group, np.concatenate([code[kept], grouping.counterfeit_code]))
 
 
-@njit(cache=True)
+@kernel
 def _worlds(can, previous, place_start, place, left, limit, most):  # type: ignore[no-untyped-def]
     """Assignments of a value to every life that leave no group with too few rows; stored up to `limit`.
 

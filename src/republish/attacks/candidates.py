@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.history import History
+from republish.kernels import kernel
 from republish.types import IntArray, WordArray
 
 NONE = -1
@@ -117,7 +117,7 @@ def _numbered(history: History, number: IntArray) -> Unknowns:
     return Unknowns(history, of_appearance, person, np.full(len(person), NONE, dtype=np.int64))
 
 
-@njit(cache=True)
+@kernel
 def _intersect(sets, member_start, member, value_start, value_code):  # type: ignore[no-untyped-def]
     words = sets.shape[1]
     held = np.zeros(words, dtype=np.uint64)
@@ -130,7 +130,7 @@ def _intersect(sets, member_start, member, value_start, value_code):  # type: ig
                 sets[member[a], w] &= held[w]
 
 
-@njit(cache=True)
+@kernel
 def _sizes(sets):  # type: ignore[no-untyped-def]
     counts = np.empty(len(sets), dtype=np.int64)
     for i in range(len(sets)):
@@ -138,7 +138,7 @@ def _sizes(sets):  # type: ignore[no-untyped-def]
     return counts
 
 
-@njit(cache=True)
+@kernel
 def _size(words):  # type: ignore[no-untyped-def]
     """Number of bits set."""
     count = 0
@@ -150,7 +150,7 @@ def _size(words):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
+@kernel
 def _sole(words):  # type: ignore[no-untyped-def]
     """The one code in a set, or -1 where it holds none or several."""
     found = -1
@@ -168,17 +168,17 @@ def _sole(words):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@kernel
 def _has(words, code):  # type: ignore[no-untyped-def]
     return (words[code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True)
+@kernel
 def _drop(words, code):  # type: ignore[no-untyped-def]
     words[code >> 6] &= ~(np.uint64(1) << np.uint64(code & 63))
 
 
-@njit(cache=True)
+@kernel
 def _keep(words, mask):  # type: ignore[no-untyped-def]
     """Intersect a set with a mask in place; whether it shrank."""
     shrank = False
@@ -190,7 +190,7 @@ def _keep(words, mask):  # type: ignore[no-untyped-def]
     return shrank
 
 
-@njit(cache=True)
+@kernel
 def _push(stack, height, waiting, item):  # type: ignore[no-untyped-def]
     """Put an item on a stack unless it waits there already; the new height."""
     if waiting[item]:
@@ -200,7 +200,7 @@ def _push(stack, height, waiting, item):  # type: ignore[no-untyped-def]
     return height + 1
 
 
-@njit(cache=True)
+@kernel
 def _narrowed(sets, member_start, member, value_start):  # type: ignore[no-untyped-def]
     """The unknowns that have fewer candidates than one of their groups has values, or one only.
 

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -30,6 +29,7 @@ from republish.attacks.matched import _doubled
 from republish.attacks.results import Findings
 from republish.attacks.tau import _eliminate
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray, WordArray
 
 _NOBODY = -1
@@ -250,7 +250,7 @@ def _continued(start: IntArray, more: IntArray) -> IntArray:
     return np.concatenate([start, start[-1] + np.cumsum(more)]).astype(np.int64)
 
 
-@njit(cache=True)
+@kernel
 def _unions(first, other, shared, rows, keys, most_people, most_groups):  # type: ignore[no-untyped-def]
     """Unions grown from every group, where at most `most_people` rows and not none lie on one side only.
 
@@ -300,7 +300,7 @@ def _unions(first, other, shared, rows, keys, most_people, most_groups):  # type
     return start[: made + 1].copy(), union[:used].copy(), mark[:made].copy()
 
 
-@njit(cache=True)
+@kernel
 def _compared(start, union, first_place, second_place, border, rest, value_start, value_code, values, most):  # type: ignore[no-untyped-def]
     """Of every union: groups and lone rows of both sides, lone people, their values, and whether these are certain.
 

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -33,6 +32,7 @@ from republish.cells import ALL_MISSING, ANY, NONE_MISSING, SOME_MISSING, Cells,
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.events import Appearances, events_of
 from republish.hierarchies import Tree
+from republish.kernels import kernel
 from republish.microdata import FLAT, Axis, Microdata, read_view, sensitive_codes
 from republish.release import LEVEL, Release, _labels_of_set
 from republish.schema import Date, Schema
@@ -322,7 +322,7 @@ def assigned(fits: Fits, codes: IntArray, row_group: IntArray, row_code: IntArra
     return group, int(np.count_nonzero(groups > 1))
 
 
-@njit(cache=True)
+@kernel
 def _takers(fits, codes, cells, first, count, values):  # type: ignore[no-untyped-def]
     """The rows that each person may take, row by row of a sparse matrix, and how many groups these are of."""
     people = len(codes)

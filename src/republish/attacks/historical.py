@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.candidates import Unknowns, _size, lives
 from republish.attacks.compromised import compromised, starting_sets
 from republish.attacks.history import History
 from republish.attacks.restriction import UNUSABLE, _neighbours, restrict
 from republish.attacks.results import Findings
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray
 
 
@@ -50,7 +50,7 @@ def historical_once(history: History, known: BoolArray) -> Findings:
     return Findings.even(unknowns, sets)
 
 
-@njit(cache=True)
+@kernel
 def _exclude_once(pairs, member, member_start, before, sets):  # type: ignore[no-untyped-def]
     """From everyone on one side of a correlation, exclude what nobody on the other side could have before."""
     words = before.shape[1]
@@ -124,7 +124,7 @@ def _correlation(unknowns: Unknowns, g: int, h: int, release: IntArray) -> Corre
     return Correlation((int(release[g]), int(release[h])), first, second)
 
 
-@njit(cache=True)
+@kernel
 def _same(value_start, value_code, value_count):  # type: ignore[no-untyped-def]
     """Number the groups by their values: a hash table whose entries are compared value by value."""
     groups = len(value_start) - 1
@@ -151,7 +151,7 @@ def _same(value_start, value_code, value_count):  # type: ignore[no-untyped-def]
     return number
 
 
-@njit(cache=True)
+@kernel
 def _mix(word):  # type: ignore[no-untyped-def]
     """Marsaglia's xorshift."""
     word ^= word << np.uint64(13)
@@ -159,7 +159,7 @@ def _mix(word):  # type: ignore[no-untyped-def]
     return word ^ (word << np.uint64(17))
 
 
-@njit(cache=True)
+@kernel
 def _equal(g, h, value_start, value_code, value_count):  # type: ignore[no-untyped-def]
     length = value_start[g + 1] - value_start[g]
     if value_start[h + 1] - value_start[h] != length:
@@ -171,7 +171,7 @@ def _equal(g, h, value_start, value_code, value_count):  # type: ignore[no-untyp
     return True
 
 
-@njit(cache=True)
+@kernel
 def _pairs(member, place_start, place, member_start, same, largest):  # type: ignore[no-untyped-def]
     """All pairs of an earlier and a later group in a historical correlation of at most so many people a side."""
     slot = np.full(len(same), -1, dtype=np.int64)

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 from republish.attacks.candidates import Unknowns, lives, only
 from republish.attacks.history import History
@@ -29,6 +28,7 @@ from republish.attacks.results import Findings
 from republish.attacks.source import Source
 from republish.cells import SOME_MISSING
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.metrics.boxes import Boxes, aligned, cell_boxes
 from republish.metrics.tuples import _APART, _INSIDE, _PARTLY, Nodes, _compare, _scale, _split, _summarize
 from republish.microdata import Microdata, read_view
@@ -252,7 +252,7 @@ def _tree(points: FloatArray) -> tuple[IntArray, Nodes]:
     return order, Nodes(ordered, start, end, child, *_summarize(ordered, ones, start, end, child))
 
 
-@njit(cache=True)
+@kernel
 def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
     """The points in every box, as ranges of the tree's order: box, first point, one past the last."""
     room, made = 1024, 0
@@ -289,14 +289,14 @@ def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
     return box_of[:made].copy(), start[:made].copy(), end[:made].copy()
 
 
-@njit(cache=True)
+@kernel
 def _doubled(items):  # type: ignore[no-untyped-def]
     more = np.empty(2 * len(items), items.dtype)
     more[: len(items)] = items
     return more
 
 
-@njit(cache=True)
+@kernel
 def _innermost(found, certain, level, points):  # type: ignore[no-untyped-def]
     """The ranges of `found`, point by point, without groups around one that holds the point for certain."""
     deepest = np.full(points, -1, np.int64)
@@ -319,7 +319,7 @@ def _innermost(found, certain, level, points):  # type: ignore[no-untyped-def]
     return of, at, at + 1
 
 
-@njit(cache=True)
+@kernel
 def _sole_groups(order, group, start, end):  # type: ignore[no-untyped-def]
     """The one group that holds each point, -1 where none or several do."""
     count, total = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
@@ -338,7 +338,7 @@ def _sole_groups(order, group, start, end):  # type: ignore[no-untyped-def]
     return sole
 
 
-@njit(cache=True)
+@kernel
 def _reduce(group, code, value_start, value_code, value_count):  # type: ignore[no-untyped-def]
     """Take one row of a code from each group, in place."""
     for i in range(len(group)):
@@ -348,7 +348,7 @@ def _reduce(group, code, value_start, value_code, value_count):  # type: ignore[
                     value_count[j] -= 1
 
 
-@njit(cache=True)
+@kernel
 def _weigh(fits, unknown, value_start, value_code, value_count, sets, weight):  # type: ignore[no-untyped-def]
     """Narrow `sets` and add to `weight`, in place; how many people fit no row."""
     people, values = len(unknown), weight.shape[1]

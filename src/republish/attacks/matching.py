@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.candidates import _has
 from republish.handing_out import narrow
+from republish.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def _possible(sets, member, code, count):  # type: ignore[no-untyped-def]
     """What members may hold, bit by bit over `code`; all 0 where no assignment exists."""
     can = np.zeros((len(member), len(code)), dtype=np.bool_)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.candidates import Unknowns, _has, _keep, _narrowed, _push, _sole
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray, WordArray
 
 UNUSABLE = -1
@@ -33,7 +33,7 @@ def restrict(unknowns: Unknowns, sets: WordArray, known: BoolArray, cascade: boo
     )
 
 
-@njit(cache=True)
+@kernel
 def _restrict(  # type: ignore[no-untyped-def]
     sets, counts, member, place_start, place, member_start, value_start, value_code, value_count, same
 ):
@@ -86,7 +86,7 @@ def _restrict(  # type: ignore[no-untyped-def]
                         height = _push(changed, height, is_changed, member[a])
 
 
-@njit(cache=True)
+@kernel
 def _teaches(sets, counts, here):  # type: ignore[no-untyped-def]
     """Whether correlations of a group can say more than known people do: not where all its members are known."""
     unknown = 0
@@ -95,7 +95,7 @@ def _teaches(sets, counts, here):  # type: ignore[no-untyped-def]
     return unknown > 0
 
 
-@njit(cache=True)
+@kernel
 def _not_taken(sets, counts, here, code, count, mask):  # type: ignore[no-untyped-def]
     """Clear in `mask` the values of a group whose every row is held by a known member (ct-pvr)."""
     mask[:] = ~np.uint64(0)
@@ -111,7 +111,7 @@ def _not_taken(sets, counts, here, code, count, mask):  # type: ignore[no-untype
             mask[code[s] >> 6] &= ~(np.uint64(1) << np.uint64(code[s] & 63))
 
 
-@njit(cache=True)
+@kernel
 def _neighbours(g, here, place_start, place, same, slot):  # type: ignore[no-untyped-def]
     """The groups with the values of g and some of its members, not all, and which those are, as bits.
 
@@ -145,7 +145,7 @@ def _neighbours(g, here, place_start, place, same, slot):  # type: ignore[no-unt
     return found[:kept], shared[:kept]
 
 
-@njit(cache=True)
+@kernel
 def _union_without(sets, here, shared, values, mask):  # type: ignore[no-untyped-def]
     """Write what the members outside `shared` may have to `mask`; whether a value of the group is missing (hc-pvr)."""
     mask[:] = 0
@@ -159,7 +159,7 @@ def _union_without(sets, here, shared, values, mask):  # type: ignore[no-untyped
     return missing > 0
 
 
-@njit(cache=True)
+@kernel
 def _is_in(v, here):  # type: ignore[no-untyped-def]
     found = False
     for other in here:

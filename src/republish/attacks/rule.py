@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.types import IntArray, WordArray
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:
     )
 
 
-@njit(cache=True)
+@kernel
 def _exclude(sets, unknown, old, new, value_start, value_code):  # type: ignore[no-untyped-def]
     for i in range(len(unknown)):
         before = value_code[value_start[old[i]] : value_start[old[i] + 1]]

@@ -9,7 +9,6 @@ candidates: of (old, new) only unequal pairs are possible.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.candidates import (
     Unknowns,
@@ -26,6 +25,7 @@ from republish.attacks.history import History
 from republish.attacks.matching import _possible
 from republish.attacks.results import Findings
 from republish.attacks.rule import exclude_kept
+from republish.kernels import kernel
 from republish.types import FloatArray, WordArray
 
 
@@ -65,7 +65,7 @@ def posterior(unknowns: Unknowns, sets: WordArray) -> tuple[FloatArray, FloatArr
     return np.where(unknowns.truth >= 0, true, likeliest), likeliest
 
 
-@njit(cache=True)
+@kernel
 def _eliminate(  # type: ignore[no-untyped-def]
     sets, previous, member, place_start, place, member_start, value_start, value_code, value_count
 ):
@@ -107,7 +107,7 @@ def _eliminate(  # type: ignore[no-untyped-def]
                 height = _push(changed, height, is_changed, here[i])
 
 
-@njit(cache=True)
+@kernel
 def _posterior(sets, previous, truth, values):  # type: ignore[no-untyped-def]
     """Forward and backward over each chain of lives: weight(s) = sum of the neighbour's weights but that of s."""
     count = len(sets)
@@ -142,7 +142,7 @@ def _posterior(sets, previous, truth, values):  # type: ignore[no-untyped-def]
     return true, likeliest
 
 
-@njit(cache=True)
+@kernel
 def _weights(sets, values):  # type: ignore[no-untyped-def]
     """Share of the sequences up to each life that end in each value."""
     weight = np.zeros((len(sets), values))
@@ -156,7 +156,7 @@ def _weights(sets, values):  # type: ignore[no-untyped-def]
     return weight
 
 
-@njit(cache=True)
+@kernel
 def _others(weight, i, s):  # type: ignore[no-untyped-def]
     """The share of all values but s in life i; 1 beyond the ends."""
     return 1.0 - weight[i, s] if 0 <= i < len(weight) else 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.inference._bayes import bayes
 from republish.inference._closed_forms import additive, omega, shares
 from republish.inference._product import BP, EXACT, SINKHORN, product
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Notes(NamedTuple):
     unsettled: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def infer(
     prior: NDArray[np.float64],
     member_start: IntArray,
@@ -94,7 +94,7 @@ def infer(
                 out[first + i, code[s]] = a[i, s]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _present(
     value_code: IntArray, value_count: IntArray, start: int, end: int
 ) -> tuple[IntArray, NDArray[np.float64]]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ SEEN = 20
 _TIE = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bayes(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64], c: NDArray[np.float64]) -> None:
     """Overwrite the priors `a` by the posteriors.
 
@@ -55,7 +56,7 @@ def bayes(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64], c:
             a[i, s] = (count[s] * (1.0 + c[i, s] + others) + seen) / whole
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_bijection(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64]) -> NDArray[np.int64]:
     """The column of each member in the bijection of largest total prior, ties by the rule above."""
     rows, columns = a.shape
@@ -95,7 +96,7 @@ def best_bijection(a: NDArray[np.float64], code: IntArray, count: NDArray[np.flo
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     i: int,
     wanted: int,
@@ -137,7 +138,7 @@ def _exchange(
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _assign(
     cost: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,7 @@ ROUNDS = 500
 _TINY = 1e-40  # odds beyond this are certainty; keeps forced choices finite
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def propagate(
     a: NDArray[np.float64], weight: NDArray[np.float64], count: NDArray[np.float64], out: NDArray[np.float64]
 ) -> bool:

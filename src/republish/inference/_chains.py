@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Tables(NamedTuple):
     sequential: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_ahead(
     seats: Seats,
     tables: Tables,
@@ -72,7 +73,7 @@ def look_ahead(
         notes[i] = ahead
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle_ahead(
     seats: Seats, states: NDArray[np.float64], notes: NDArray[np.float32], rows: IntArray
 ) -> None:
@@ -81,7 +82,7 @@ def settle_ahead(
         _weigh(notes[i], seats.odds[i], seats.cut[i], states[seats.person[i]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_back(
     seats: Seats,
     states: NDArray[np.float64],
@@ -98,7 +99,7 @@ def look_back(
         _combine(notes[i], states[seats.person[i]], out[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle_back(
     seats: Seats,
     tables: Tables,
@@ -127,7 +128,7 @@ def settle_back(
             state[:] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(
     ahead: NDArray[np.float32], odds: NDArray[np.float64], cut: bool, after: NDArray[np.float64]
 ) -> None:
@@ -158,7 +159,7 @@ def _weigh(
         after /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(
     states: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -190,7 +191,7 @@ def _step(
                 ahead[to, x] += states[o, last] * prior[x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _return(
     states: NDArray[np.float32],
     back: NDArray[np.float64],
@@ -229,7 +230,7 @@ def _return(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _combine(ahead: NDArray[Any], back: NDArray[Any], out: NDArray[np.float64]) -> None:
     """Write what both sides say of a value; where they exclude each other, the side before."""
     older, m = ahead.shape

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def additive(
     a: NDArray[np.float64], count: NDArray[np.float64], unknown: int, uniform: float, fell: NDArray[np.bool_]
 ) -> None:
@@ -39,7 +40,7 @@ def additive(
             a[i, s] = count[s] * weight / ((people - 1) * total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def omega(
     a: NDArray[np.float64], count: NDArray[np.float64], unknown: int, uniform: float, fell: NDArray[np.bool_]
 ) -> None:
@@ -69,7 +70,7 @@ def omega(
                 a[i, s] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shares(a: NDArray[np.float64], count: NDArray[np.float64], fell: NDArray[np.bool_]) -> None:
     """Overwrite every row by the shares of the values in the group, and note it."""
     total = count.sum()

@@ -12,13 +12,14 @@ from math import lgamma
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def states(count: NDArray[np.float64], limit: int) -> int:
     """The number of states of these counts, or `limit + 1` where there are more than `limit`."""
     product = 1
@@ -31,7 +32,7 @@ def states(count: NDArray[np.float64], limit: int) -> int:
     return product
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def marginals(
     a: NDArray[np.float64],
     members: int,
@@ -74,7 +75,7 @@ def marginals(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _falling(count: NDArray[np.float64]) -> NDArray[np.int64]:
     """The order of falling counts, so that the longest digit runs fastest."""
     order = np.empty(len(count), np.int64)
@@ -87,7 +88,7 @@ def _falling(count: NDArray[np.float64]) -> NDArray[np.int64]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep_forward(
     b: NDArray[np.float64],
     members: int,
@@ -135,7 +136,7 @@ def _sweep_forward(
             digit[s] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep_backward(
     b: NDArray[np.float64],
     members: int,
@@ -196,7 +197,7 @@ def _sweep_backward(
     return float(backward[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dealt(b: NDArray[np.float64], members: int, top: NDArray[np.int64]) -> NDArray[np.float64]:
     """`[s, r]`: the factor of value s left r times; the product over s is multinomial up to a constant.
 

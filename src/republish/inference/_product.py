@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from republish.inference._bp import propagate
 from republish.inference._exact import marginals, states
 from republish.inference._scaling import ROUNDS, TOLERANCE, scale
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _TYPES = 24
 _ROUGH, _FEW = 0.1, 50  # how well a matrix is scaled before `exact` and `bp`
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def product(
     a: NDArray[np.float64],
     members: int,
@@ -70,7 +70,7 @@ def product(
     return True, buffers
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parts(a: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """The part of each row, the part of each column, and the number of parts of the positive entries."""
     rows, columns = a.shape
@@ -99,7 +99,7 @@ def _parts(a: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return of_row, of_column, parts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _connected(
     a: NDArray[np.float64],
     members: int,
@@ -143,7 +143,7 @@ def _connected(
     return True, buffers
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _types(
     a: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -175,7 +175,7 @@ def _types(
     return of, people[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_types(
     a: NDArray[np.float64],
     of: NDArray[np.int64],

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ TOLERANCE = 1e-9
 ROUNDS = 2000
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale(
     a: NDArray[np.float64],
     weight: NDArray[np.float64],

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from republish.handing_out import narrow
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ THIN = 1e-10
 """A chance below this part of a member's largest counts as none, if the values can be handed out without it."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def confine(
     expected: NDArray[np.float64],
     member_start: IntArray,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def _runs(start: IntArray, end: int) -> bool:
     return bool(len(start) and start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all())
 
 
-@njit(cache=True)
+@kernel
 def _fault(
     member_start: IntArray,
     value_start: IntArray,

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.microdata import INTERVAL, MISSING, TREE, Axis, Microdata
 from republish.types import FloatArray, IntArray
 
@@ -112,7 +112,7 @@ def _levels(axes: Sequence[Axis]) -> IntArray:
     return levels
 
 
-@njit(cache=True)
+@kernel
 def _distance(a, b, kind, width, levels):  # type: ignore[no-untyped-def]
     """How far two coordinates of one quasi-identifier are apart."""
     if a == b:
@@ -133,7 +133,7 @@ def _distance(a, b, kind, width, levels):  # type: ignore[no-untyped-def]
     return level / height
 
 
-@njit(cache=True)
+@kernel
 def _regression(places, sources, held, kinds, widths, bands, levels, overall):  # type: ignore[no-untyped-def]
     """For every place the weighted counts of all sources, as shares; `overall` where all weights are zero."""
     m = len(overall)

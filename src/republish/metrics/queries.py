@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 from republish.errors import PolicyError, ViewError
+from republish.kernels import kernel
 from republish.metrics.boxes import (
     Boxes,
     cell_boxes,
@@ -233,7 +233,7 @@ def _require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
         )
 
 
-@njit(cache=True)
+@kernel
 def _estimate(asked, table):  # type: ignore[no-untyped-def]
     low, high, value_low, value_high = asked
     counts = np.zeros(len(low))
@@ -255,7 +255,7 @@ def _estimate(asked, table):  # type: ignore[no-untyped-def]
     return counts
 
 
-@njit(cache=True)
+@kernel
 def _overlap(table, group, a, low, high):  # type: ignore[no-untyped-def]
     """The share of a cell that lies in low..high."""
     boxes = table.boxes

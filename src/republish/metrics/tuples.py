@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numba import njit
 
+from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
 from republish.types import FloatArray, IntArray
 
@@ -76,7 +76,7 @@ def _scale(points: FloatArray) -> FloatArray:
     return spread
 
 
-@njit(cache=True)
+@kernel
 def _split(points, scale):  # type: ignore[no-untyped-def]
     """Halve the points at the median of the widest axis until few are left."""
     count, axes = points.shape
@@ -112,7 +112,7 @@ def _split(points, scale):  # type: ignore[no-untyped-def]
     return order, start[:made].copy(), end[:made].copy(), child[:made].copy()
 
 
-@njit(cache=True)
+@kernel
 def _summarize(points, counts, start, end, child):  # type: ignore[no-untyped-def]
     """Bounds and rows of every node, children before their parents."""
     made, axes = len(start), points.shape[1]
@@ -135,7 +135,7 @@ def _summarize(points, counts, start, end, child):  # type: ignore[no-untyped-de
     return low, high, total
 
 
-@njit(cache=True)
+@kernel
 def _members_between(members, first, last, low, high):  # type: ignore[no-untyped-def]
     """How many of the sorted `members[first:last]` lie in low..high."""
     begin, stop = first, last
@@ -155,7 +155,7 @@ def _members_between(members, first, last, low, high):  # type: ignore[no-untype
     return begin - lowest
 
 
-@njit(cache=True)
+@kernel
 def _compare(lows, highs, at, boxes, box):  # type: ignore[no-untyped-def]
     """Whether the region `lows[at]` to `highs[at]` lies apart from a box, partly in it or inside."""
     answer = _INSIDE
@@ -177,7 +177,7 @@ def _compare(lows, highs, at, boxes, box):  # type: ignore[no-untyped-def]
     return answer
 
 
-@njit(cache=True)
+@kernel
 def _inside(nodes, counts, boxes):  # type: ignore[no-untyped-def]
     found = np.zeros(len(boxes.low), dtype=np.int64)
     stack = np.empty(_DEPTH, dtype=np.int64)
@@ -201,7 +201,7 @@ def _inside(nodes, counts, boxes):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@kernel
 def _covered(nodes, boxes, weight):  # type: ignore[no-untyped-def]
     sums = np.zeros(len(nodes.points))
     shared = np.zeros(len(nodes.start))  # what every tuple below a node gets

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel, kernel_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class _Best(NamedTuple):
     leaf: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(points: NDArray[np.float64], start: int, scale: Scale) -> NDArray[np.int64]:
     """Return the numbers of all `points[number, axis]`, each followed by the nearest of those left.
 
@@ -88,7 +89,7 @@ def walk(points: NDArray[np.float64], start: int, scale: Scale) -> NDArray[np.in
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _plant(points: NDArray[np.float64], start: int) -> _Tree:
     """Return room for a tree of all points but the first of the walk."""
     count, axes = points.shape
@@ -111,7 +112,7 @@ def _plant(points: NDArray[np.float64], start: int) -> _Tree:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _build(tree: _Tree, size: int, scale: Scale) -> int:
     """Build the nodes over the first `size` points and return how many there are.
 
@@ -140,7 +141,7 @@ def _build(tree: _Tree, size: int, scale: Scale) -> int:
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split(tree: _Tree, begin: int, end: int, node: int, scale: Scale) -> int:
     """Part the points of a node along one axis; return where the right ones begin.
 
@@ -169,7 +170,7 @@ def _split(tree: _Tree, begin: int, end: int, node: int, scale: Scale) -> int:
     return middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(tree: _Tree, low: int, high: int, middle: int, axis: int) -> None:
     """Permute the points low to high: none before `middle` lies above it along the axis, none after below."""
     x = tree.x
@@ -194,14 +195,14 @@ def _select(tree: _Tree, low: int, high: int, middle: int, axis: int) -> None:
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swap(tree: _Tree, i: int, j: int) -> None:
     for a in range(tree.x.shape[1]):
         tree.x[i, a], tree.x[j, a] = tree.x[j, a], tree.x[i, a]
     tree.number[i], tree.number[j] = tree.number[j], tree.number[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enclose_points(tree: _Tree, node: int) -> None:
     """Fit the box and the lowest number of a node to its points."""
     box = tree.box[node]
@@ -216,7 +217,7 @@ def _enclose_points(tree: _Tree, node: int) -> None:
     tree.first[node] = first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remove(tree: _Tree, position: int, leaf: int) -> None:
     """Take a point out of its leaf and shrink the boxes around it."""
     tree.held[leaf] -= 1
@@ -241,7 +242,7 @@ def _remove(tree: _Tree, position: int, leaf: int) -> None:
         node = tree.parent[node]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(tree: _Tree, nodes: int) -> None:
     """Move the points that are left to the front."""
     left = 0
@@ -253,7 +254,7 @@ def _gather(tree: _Tree, nodes: int) -> None:
                 left += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(
     tree: _Tree,
     leaf: int,
@@ -297,13 +298,13 @@ def _search(
     return best
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel_with(inline="always")
 def _promises(tree: _Tree, node: int, bound: float, best: _Best) -> bool:
     """Tell whether a node may hold a nearer point, or one as near with a lower number."""
     return tree.first[node] < best.number if bound == best.distance else bound < best.distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: Scale) -> float:
     """Return the square of the distance to the box of a node, infinite where it is empty."""
     if tree.first[node] == tree.x.shape[0]:
@@ -316,7 +317,7 @@ def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: Scale) -> f
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(tree: _Tree, leaf: int, here: NDArray[np.float64], scale: Scale, best: _Best) -> _Best:
     """Return the better of the best so far and the points of a leaf."""
     distance, number, position, where = best

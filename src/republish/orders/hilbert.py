@@ -8,9 +8,9 @@ curve is that of Skilling, "Programming the Hilbert curve" (2004).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.orders._domain import Coordinates, coordinates
 from republish.types import FloatArray, IntArray, WordArray
 
@@ -101,7 +101,7 @@ def _cells(space: Coordinates, bits: int) -> IntArray:
     return cells
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _walk(cells: IntArray, bits: int, keys: WordArray) -> None:
     """Write the Hilbert index of every row of `cells[axis, row]`, which is used up, into `keys`."""
     axes, rows = cells.shape
@@ -116,7 +116,7 @@ def _walk(cells: IntArray, bits: int, keys: WordArray) -> None:
                 word[i] |= np.uint64((x[i] >> level) & 1) << np.uint64(place % _WORD)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _transpose(cells: IntArray, bits: int) -> None:
     """Turn cells into the bits of their index: axis after axis of the highest level, then the next level."""
     axes, rows = cells.shape

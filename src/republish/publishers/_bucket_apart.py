@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.publishers._bucket_kernels import Bars, Draft, Lists, is_barred, tallest
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Sites(NamedTuple):
     movable: Lists
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_apart(
     draft: Draft, rows: NDArray[np.int64], codes: NDArray[np.int64], sites: Sites, bars: Bars, higher: bool
 ) -> None:
@@ -51,7 +51,7 @@ def place_apart(
             heights[sites.owner[best]] = max(heights[sites.owner[best]], draft.held[best])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _change_places(
     draft: Draft, heights: NDArray[np.int64], row: int, code: int, sites: Sites, bars: Bars
 ) -> bool:
@@ -76,7 +76,7 @@ def _change_places(
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def accompany(
     draft: Draft,
     rows: NDArray[np.int64],
@@ -116,7 +116,7 @@ def accompany(
             left[code] -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _can_spare(
     inside: NDArray[np.int64], own: int, spare: NDArray[np.int64], left: NDArray[np.int64], m: int
 ) -> bool:

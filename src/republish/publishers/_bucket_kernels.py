@@ -6,8 +6,8 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.publishers._geometry import Centre, Geometry, clear, include, measure, new_centre
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Draft(NamedTuple):
     bucket: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_place(signatures: Lists, bucket: int, code: int) -> int:
     """Return where a code stands in the signature of a bucket, -1 where it does not."""
     left, right = signatures.offsets[bucket], signatures.offsets[bucket + 1]
@@ -50,7 +50,7 @@ def find_place(signatures: Lists, bucket: int, code: int) -> int:
     return left if left < end and signatures.items[left] == code else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of every row in the signature of its bucket, -1 where it has none."""
     places = np.full(bucket.size, -1, np.int64)
@@ -60,7 +60,7 @@ def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.
     return places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many rows the most frequent code of each bucket has."""
     heights = np.zeros(signatures.offsets.size - 1, np.int64)
@@ -70,7 +70,7 @@ def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
     return heights
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_random(
     draft: Draft, wanted: NDArray[np.int64], newcomers: Lists, left: NDArray[np.int64], least: int
 ) -> None:
@@ -104,7 +104,7 @@ def place_random(
                 largest -= ranks[largest] == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_nearest(
     space: Geometry,
     draft: Draft,
@@ -147,7 +147,7 @@ def place_nearest(
             wanted[p] -= rows.size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined: NDArray[np.int64]) -> None:
     """Let the centre be that of the members of a bucket and of those who joined."""
     clear(space, centre)
@@ -158,7 +158,7 @@ def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined
         include(space, centre, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int) -> NDArray[np.int64]:
     """Return the newcomers of a code who are in no bucket yet and may join this one."""
     begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
@@ -172,7 +172,7 @@ def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int)
     return rows[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
     """Return whether the signature of the bucket meets the codes barred from the row (both sorted)."""
     if bars.of_row.size == 0 or bars.of_row[row] < 0:
@@ -190,7 +190,7 @@ def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def barred_pairs(
     signatures: Lists, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
@@ -203,7 +203,7 @@ def barred_pairs(
     return barred
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
     """Return the rows of the `wanted` smallest distances, of equal ones the first."""
     chosen = np.empty(wanted, np.int64)
@@ -223,7 +223,7 @@ def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) ->
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_distances(
     space: Geometry, members: Lists, buckets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -237,7 +237,7 @@ def place_distances(
     return apart
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return new buckets for an m-eligible multiset: heights, ends of the signatures, codes of them all.
 
@@ -285,7 +285,7 @@ def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[
     return heights[:made], ends[:made], codes[:used]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_out(
     draft: Draft, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.publishers._geometry import Geometry, clear, include, nearest, new_centre
 from republish.publishers._mondrian_kernel import FLAT
 from republish.selection import quickselect
@@ -54,7 +54,7 @@ class _Room(NamedTuple):
     counter: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -> NDArray[np.int64]:
     """Cut buckets in halves until no part has more than `limit` groups; return [bucket, low, high] of all.
 
@@ -100,7 +100,7 @@ def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -
     return parts[:made]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _halve_part(space: Geometry, row: NDArray[np.int64], part: _Part, middle: int, room: _Room) -> None:
     """Move the entries of a part so that one side of the best cut lies before `middle`."""
     best, least = 0, np.inf
@@ -119,7 +119,7 @@ def _halve_part(space: Geometry, row: NDArray[np.int64], part: _Part, middle: in
         _move(space, row, part, middle, best, p, room)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rows_in(row: NDArray[np.int64], part: _Part, p: int) -> int:
     """Return how many entries of a code are rows."""
     first = part.start + p * part.height
@@ -129,7 +129,7 @@ def _rows_in(row: NDArray[np.int64], part: _Part, p: int) -> int:
     return held
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, p: int, room: _Room) -> None:
     """Find the largest value that goes to the first side, and how many of those equal to it do."""
     room.bound[axis, p], room.ties[axis, p] = -np.inf, 0
@@ -147,7 +147,7 @@ def _bound(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, p: i
     room.bound[axis, p], room.ties[axis, p] = bound, room.taken[p] - less
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extents(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, room: _Room) -> float:
     """Return the sum of the extents of both sides in all quasi-identifiers."""
     q = space.kind.size
@@ -196,7 +196,7 @@ def _extents(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, ro
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(
     space: Geometry, row: NDArray[np.int64], part: _Part, middle: int, axis: int, p: int, room: _Room
 ) -> None:
@@ -221,7 +221,7 @@ def _move(
     row[first + part.low : first + part.high] = room.moved[:size]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_groups(
     space: Geometry,
     row: NDArray[np.int64],
@@ -266,7 +266,7 @@ def gather_groups(
             clear(space, centre)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bring(
     row: NDArray[np.int64], columns: NDArray[np.float64], part: _Part, p: int, j: int, chosen: int
 ) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel
 def join_nearest(
     apart: NDArray[np.float64],
     items: Longs,
@@ -47,7 +48,7 @@ def join_nearest(
     return taken
 
 
-@njit(cache=True)
+@kernel
 def give_up(offsets: Longs, shown: Longs, held: Longs, may_change: NDArray[np.bool_], m: int) -> None:
     """Give up places that nobody took, the values with most rows first, in cohorts that change.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.hc_safety import correlated, most_common
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class _Bench(NamedTuple):
     state: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partition(
     entries: Entries,
     order: NDArray[np.int64],
@@ -112,7 +112,7 @@ def partition(
     return Made(out.group, out.extra_group[: tally[1]].copy(), out.extra_like[: tally[1]].copy())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal_bucket(entries: Entries, bench: _Bench, begin: int, s: int, groups: int) -> None:
     """Halve the bucket down to cells, from left to right, and deal each cell into groups."""
     stack = np.empty((64, 2), np.int64)
@@ -132,7 +132,7 @@ def _deal_bucket(entries: Entries, bench: _Bench, begin: int, s: int, groups: in
         depth += 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _halve(entries: Entries, bench: _Bench, first: int, s: int, layers: int) -> None:
     """Move the lower half of every value to the left node, along the axis that leaves the smallest halves."""
     left = layers // 2
@@ -160,7 +160,7 @@ def _halve(entries: Entries, bench: _Bench, first: int, s: int, layers: int) -> 
         _copy(bench.scratch[: s * layers], bench.order[a, first : first + s * layers])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _link(bench: _Bench, first: int, s: int, layers: int) -> None:
     """Link the entries of each value of a cell along every axis."""
     axes = bench.order.shape[0]
@@ -178,7 +178,7 @@ def _link(bench: _Bench, first: int, s: int, layers: int) -> None:
                 last = entry
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal(entries: Entries, bench: _Bench, s: int, dealt: int, layers: int) -> None:
     """Make one group a layer: of the safe ones that the axes offer, the one with the smallest semi-perimeter."""
     axes = bench.order.shape[0]
@@ -209,7 +209,7 @@ def _deal(entries: Entries, bench: _Bench, s: int, dealt: int, layers: int) -> N
                     bench.links[a, after] = before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make_safe(
     entries: Entries, after: NDArray[np.int64], hand: NDArray[np.int64], state: NDArray[np.int64]
 ) -> bool:
@@ -237,7 +237,7 @@ def _make_safe(
                 pick -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> bool:
     """Swap members of equal value with one neighbour so that both are safe, as small as possible."""
     mine, yours = bench.scratch[:s], bench.scratch[s : 2 * s]
@@ -270,7 +270,7 @@ def _exchange(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> b
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> None:
     """Join a group with ever more neighbours, the one that adds least first, until they are safe together."""
     trial = bench.scratch
@@ -295,7 +295,7 @@ def _join(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> None:
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number(
     entries: Entries, bench: _Bench, s: int, groups: int, out: Made, tally: NDArray[np.int64]
 ) -> None:
@@ -323,7 +323,7 @@ def _number(
         tally[0] += apart > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part(entries: Entries, hand: NDArray[np.int64]) -> int:
     """Bring half of the people to the front and return how many, so that both parts are safe among counterfeits.
 
@@ -351,7 +351,7 @@ def _part(entries: Entries, hand: NDArray[np.int64]) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extent(entries: Entries, members: NDArray[np.int64], stride: int, length: int) -> float:
     """Return the semi-perimeter of the first `length` of every `stride` members: their extents, summed."""
     total = 0.0
@@ -360,7 +360,7 @@ def _extent(entries: Entries, members: NDArray[np.int64], stride: int, length: i
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _axis_extent(entries: Entries, a: int, members: NDArray[np.int64], stride: int, length: int) -> float:
     """Return the share of an axis that such members are published with: all of it where some are missing."""
     low, high, missing = np.inf, -np.inf, False
@@ -381,14 +381,14 @@ def _axis_extent(entries: Entries, a: int, members: NDArray[np.int64], stride: i
     return (high - low + entries.step[a]) / entries.width[a] if high > low else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy(source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
     """Copy in a loop: to compile the assignment of a slice takes a second each."""
     for i in range(source.size):
         target[i] = source[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _random(state: NDArray[np.int64], below: int) -> int:
     """Return a number from 0 to below - 1 made of the next two of Park and Miller's generator, 31 bits each."""
     high = state[0] * 48271 % _PRIME

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.publishers._mondrian_kernel import FLAT, Space, extent
 from republish.requirements.rules import satisfied
 
@@ -54,13 +54,13 @@ class Prices(NamedTuple):
     window: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bits(p: float) -> float:
     """Return the part of an entropy, in bits, that a probability contributes."""
     return -p * np.log2(p) if p > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def entropies(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the entropy of every row, in bits."""
     found = np.zeros(len(prior))
@@ -70,7 +70,7 @@ def entropies(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divergence(total: NDArray[np.float64], entropy: float, size: int) -> float:
     """Return the Jensen-Shannon divergence of `size` priors with this sum and this sum of entropies."""
     mean = 0.0
@@ -79,7 +79,7 @@ def divergence(total: NDArray[np.float64], entropy: float, size: int) -> float:
     return mean - entropy / size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy(line: Line, limits: Limits) -> NDArray[np.int64]:
     """Return the group of every row of the line, -1 for the rows after the last group."""
     n, m = line.prior.shape
@@ -106,7 +106,7 @@ def greedy(line: Line, limits: Limits) -> NDArray[np.int64]:
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def optimal(line: Line, limits: Limits, prices: Prices) -> NDArray[np.int64]:
     """Return the group of every row of the line in a cut of least cost, -1 for rows left out.
 
@@ -164,7 +164,7 @@ def optimal(line: Line, limits: Limits, prices: Prices) -> NDArray[np.int64]:
     return _traced(begin)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _traced(begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the group of every row, numbered along the line, from where the group that ends at a row begins."""
     n = len(begin) - 1
@@ -183,7 +183,7 @@ def _traced(begin: NDArray[np.int64]) -> NDArray[np.int64]:
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partings(companions: NDArray[np.int64], groups: int, tolerance: float) -> NDArray[np.float64]:
     """Return how many former groups a cut before each row parts; `companions` is each row's former group or -1.
 
@@ -207,7 +207,7 @@ def partings(companions: NDArray[np.int64], groups: int, tolerance: float) -> ND
     return parted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(line: Line, limits: Limits, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
     """Return the groups with every row that is in none put into the one that it widens least, where one admits it.
 
@@ -249,7 +249,7 @@ def insert(line: Line, limits: Limits, group: NDArray[np.int64], groups: int) ->
     return filled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unfit(rules: Rules, codes: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which groups do not satisfy the rules; `codes[start[g] : start[g + 1]]` are the values of group g."""
     counts = np.zeros(len(rules.overall), np.int64)
@@ -263,7 +263,7 @@ def unfit(rules: Rules, codes: NDArray[np.int64], start: NDArray[np.int64]) -> N
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_in(line, i, g, counts, total, size, entropy, low, high):  # type: ignore[no-untyped-def]
     counts[g, line.codes[i]] += 1
     total[g] += line.prior[i]
@@ -274,7 +274,7 @@ def _take_in(line, i, g, counts, total, size, entropy, low, high):  # type: igno
         high[g, a] = max(high[g, a], line.space.points[a, i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stand_ins(
     line: Line, rules: Rules, group: NDArray[np.int64], groups: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def geometry(view: Microdata) -> Geometry:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_centre(space: Geometry) -> Centre:
     """Return the middle of no rows."""
     q = space.kind.size
@@ -103,7 +103,7 @@ def new_centre(space: Geometry) -> Centre:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def include(space: Geometry, centre: Centre, row: int) -> None:
     """Add a row to the set."""
     centre.rows[centre.size[0]] = row
@@ -112,7 +112,7 @@ def include(space: Geometry, centre: Centre, row: int) -> None:
     _count(space, centre, row, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear(space: Geometry, centre: Centre) -> None:
     """Take all rows out of the set again; `space` must be the one they were added in."""
     for i in range(centre.size[0]):
@@ -122,7 +122,7 @@ def clear(space: Geometry, centre: Centre) -> None:
     centre.total[:] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(space: Geometry, centre: Centre, row: int, step: int) -> None:
     for a in range(space.kind.size):
         value = space.x[row, a]
@@ -140,7 +140,7 @@ def _count(space: Geometry, centre: Centre, row: int, step: int) -> None:
                 centre.tally[place] += step
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def measure(space: Geometry, centre: Centre, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the square of the distance of each row to the middle of a set that is not empty."""
     total = np.zeros(rows.size, np.float64)
@@ -154,7 +154,7 @@ def measure(space: Geometry, centre: Centre, rows: NDArray[np.int64]) -> NDArray
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(space: Geometry, centre: Centre, columns: NDArray[np.float64], total: NDArray[np.float64]) -> int:
     """Return which of the rows with these values, `columns[axis, i]`, is nearest, of equal ones the first.
 
@@ -171,7 +171,7 @@ def nearest(space: Geometry, centre: Centre, columns: NDArray[np.float64], total
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_along(
     space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
 ) -> None:
@@ -196,7 +196,7 @@ def _add_along(
         total[i] += apart * apart
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_tree(
     space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
 ) -> None:

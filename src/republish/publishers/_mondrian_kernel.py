@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel, kernel_with
 from republish.requirements.bt_privacy import rows_within
 from republish.requirements.rules import rows_satisfy
 from republish.selection import quickselect
@@ -86,7 +86,7 @@ class _Cut(NamedTuple):
     middle: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partition(
     space: Space, rules: Rules, beliefs: Beliefs, codes: NDArray[np.int32], strict: bool
 ) -> NDArray[np.int32]:
@@ -116,7 +116,7 @@ def partition(
     return codes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide_all(task: _Task, n: int) -> None:
     """Divide the rows until no cut is allowable."""
     # The smaller part is handled first, so that the stack never holds more than log2(n) ranges.
@@ -137,7 +137,7 @@ def _divide_all(task: _Task, n: int) -> None:
         depth += 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide(task: _Task, begin: int, end: int) -> int:
     """Return where the rows are divided after the first allowable cut, or `begin` where there is none."""
     if end - begin < 2 * task.rules.min_size:
@@ -158,7 +158,7 @@ def _divide(task: _Task, begin: int, end: int) -> int:
     return begin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
     """Return where the first allowable cut in one column divides the rows, or `begin`."""
     rows = task.rows
@@ -188,7 +188,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
     return middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extent(space: Space, axis: int, lowest: float, highest: float) -> float:
     """Return the share of the column's domain that rows with these bounds would be published with."""
     if lowest == highest or space.width[axis] <= 0.0:
@@ -203,7 +203,7 @@ def extent(space: Space, axis: int, lowest: float, highest: float) -> float:
     return max(float(span / space.width[axis]), _SMALLEST)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ancestor(space: Space, axis: int, lowest: float, highest: float) -> tuple[int, int]:
     """Return where the ancestors of the lowest leaf lie, and the first level that holds both leaves."""
     line = space.offset[axis] + int(lowest) * space.levels[axis]
@@ -213,7 +213,7 @@ def _ancestor(space: Space, axis: int, lowest: float, highest: float) -> tuple[i
     return line, level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
     """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
     lowest, highest = _present_bounds(values)
@@ -223,7 +223,7 @@ def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: 
     return space.start[place] - 1.0, space.end[place] - 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
     """Return the cut that sends half of the rows left, of those equal to the median the first in the view."""
     half = (end - begin) // 2
@@ -238,7 +238,7 @@ def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
     return _Cut(axis, threshold, int(last), begin + half)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
     """Divide the rows and return where, or return `begin` where a side would not satisfy what is asked."""
     rules, beliefs, rows = task.rules, task.beliefs, task.rows
@@ -259,7 +259,7 @@ def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
     return cut.middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(rows: _Rows, cut: _Cut, begin: int, end: int, with_codes: bool) -> None:
     """Bring the rows that go left before `cut.middle` and the others after it.
 
@@ -291,7 +291,7 @@ def _move(rows: _Rows, cut: _Cut, begin: int, end: int, with_codes: bool) -> Non
         high_used += pairs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _misplaced(rows: _Rows, cut: _Cut, begin: int, end: int, right: int) -> int:
     """List the rows of a block that go right (1) or left (0) and return how many there are."""
     column, number, found = rows.columns[cut.axis], rows.number, rows.misplaced[right]
@@ -309,14 +309,14 @@ def _misplaced(rows: _Rows, cut: _Cut, begin: int, end: int, right: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swap(values: NDArray[np.generic], here: NDArray[np.int64], there: NDArray[np.int64]) -> None:
     """Exchange the values at two lists of places."""
     for p in range(here.size):
         values[here[p]], values[there[p]] = values[there[p]], values[here[p]]
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@kernel_with(fastmath={"nnan", "nsz"})
 def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return the least and the greatest value."""
     lowest = highest = values[0]
@@ -326,7 +326,7 @@ def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     return lowest, highest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return the least and the greatest value that is not missing."""
     lowest, highest = np.inf, -np.inf
@@ -337,7 +337,7 @@ def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     return lowest, highest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[int, int]:
     """Return how many values are at most each of two bounds."""
     few = many = 0
@@ -347,7 +347,7 @@ def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[in
     return few, many
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(rows: _Rows, axis: int, begin: int, end: int, rank: int) -> tuple[float, int, int]:
     """Return the value of the given rank (0 is the least), how many rows are below and at most it.
 
@@ -374,7 +374,7 @@ def _select(rows: _Rows, axis: int, begin: int, end: int, rank: int) -> tuple[fl
     return found, less + below, less + upto
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enclose(values: NDArray[np.float64], buffer: NDArray[np.float64], rank: int) -> tuple[float, float]:
     """Return two values of a sample of n^(2/3), most likely one below and one above the given rank."""
     step = int(values.size ** (1.0 / 3.0))

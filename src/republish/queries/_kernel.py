@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.cells import ALL_MISSING, NONE_MISSING
+from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
 from republish.metrics.tuples import _members_between
 from republish.queries._sides import count_sides
@@ -55,7 +55,7 @@ class Table(NamedTuple):
     mixed: BoolArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_all(asked, against, table):  # type: ignore[no-untyped-def]
     """Expected, fewest and most people that every query matches; `against` holds its contrary.
 
@@ -104,7 +104,7 @@ def count_all(asked, against, table):  # type: ignore[no-untyped-def]
     return expected, fewest, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shares(asked, query, table, begin, lists, count):  # type: ignore[no-untyped-def]
     """Write the share of the first `count` groups' cells in every term, -1 where they do not meet.
 
@@ -124,7 +124,7 @@ def _shares(asked, query, table, begin, lists, count):  # type: ignore[no-untype
     return still_met(share[:terms], among, count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def still_met(share, among, count):  # type: ignore[no-untyped-def]
     """Move the groups that some term still meets to the front of `among`; return how many there are."""
     kept = 0
@@ -138,7 +138,7 @@ def still_met(share, among, count):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-untyped-def]
     """Multiply by the chance of a value in the group's cell to lie in the span; -1 where none can.
 
@@ -197,7 +197,7 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[no-untyped-def]
     """Expected, fewest and most people of the groups that a query meets."""
     share, contrary, doubtful, likely, unlikely = known
@@ -235,7 +235,7 @@ def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[
     return expected, fewest, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _asks_rows(asked, query, table):  # type: ignore[no-untyped-def]
     """Whether a query speaks of columns that are published as they are."""
     first = asked.first_span[asked.first_term[query]]
@@ -246,7 +246,7 @@ def _asks_rows(asked, query, table):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chances(asked, query, table, begin, among, share, likely):  # type: ignore[no-untyped-def]
     """Write the chance of the rows of every unit to match, -1 where they cannot."""
     axes = table.missing.shape[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
+from republish.kernels import kernel
 from republish.metrics.boxes import is_discrete
 from republish.queries._kernel import Table
 from republish.release import Release
@@ -166,7 +166,7 @@ def smallest_around(levels: IntArray, boxes: FloatArray) -> IntArray:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _blocks(boxes, child, first, values, single, absent, weight):  # type: ignore[no-untyped-def]
     """The volumes of all pieces, what is left of them without those inside, and whether any place is."""
     pieces, axes = values.shape

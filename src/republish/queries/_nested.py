@@ -8,14 +8,14 @@ meets a block is decided by cutting the inner regions away, never by volumes, wh
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.queries._kernel import _add_up, _shares, still_met
 from republish.queries._nest import CLEAR
 from republish.spatial.nested import _uncovered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_nested(asked, against, table, nest):  # type: ignore[no-untyped-def]
     """Expected, fewest and most people that every query matches; `against` holds its contrary."""
     queries, groups = len(asked.first_term) - 1, len(table.people)
@@ -49,7 +49,7 @@ def count_nested(asked, against, table, nest):  # type: ignore[no-untyped-def]
     return expected, fewest, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _without_inner(asked, query, table, nest, lists, count):  # type: ignore[no-untyped-def]
     """Turn the shares of regions into those of blocks, -1 where a term meets inner regions alone.
 
@@ -70,7 +70,7 @@ def _without_inner(asked, query, table, nest, lists, count):  # type: ignore[no-
     return still_met(share[:terms], among, count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _block_shares(asked, span_of, table, nest, among, share):  # type: ignore[no-untyped-def]
     """Turn the shares of some regions in one term into those of their blocks, -1 where these do not meet it.
 
@@ -141,7 +141,7 @@ def _block_shares(asked, span_of, table, nest, among, share):  # type: ignore[no
         share[g] = min(total, 1.0) if met else -1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _left(asked, span_of, table, nest, p, inner):  # type: ignore[no-untyped-def]
     """Whether a term that meets a piece has a place in it outside all pieces inside, whose boxes are cut away."""
     axes = len(span_of)

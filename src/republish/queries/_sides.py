@@ -7,12 +7,12 @@ lacks it can, one person at least does not. The same goes for those who have it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.cells import SOME_MISSING
+from republish.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_sides(asked, against, query, table, begin, g, known):  # type: ignore[no-untyped-def]
     """The fewest people of a group with cells `*` that match and that do not, 0 or 1 each.
 
@@ -32,7 +32,7 @@ def count_sides(asked, against, query, table, begin, g, known):  # type: ignore[
     return some, others
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _possible(asked, query, table, group, axis, absent, share):  # type: ignore[no-untyped-def]
     """Whether somebody in a group may match who lacks the value of an axis, or has one."""
     first = asked.first_term[query]
@@ -49,7 +49,7 @@ def _possible(asked, query, table, group, axis, absent, share):  # type: ignore[
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds_value(asked, span, table, group):  # type: ignore[no-untyped-def]
     """Whether a span holds a value of the domain, over which a cell `*` reaches."""
     axis = asked.column[span]
@@ -62,7 +62,7 @@ def _holds_value(asked, span, table, group):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _some_unit(asked, term, table, group):  # type: ignore[no-untyped-def]
     """Whether the columns published as they are satisfy a term in some row of the group."""
     axes = table.missing.shape[0]

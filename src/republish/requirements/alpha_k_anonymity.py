@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Values, Whole
 from republish.requirements.parameters import plain, share, whole_number
 
@@ -68,7 +68,7 @@ class AlphaKAnonymity(Requirement):
         return np.where(sizes >= self.k, largest, np.inf)
 
 
-@njit(cache=True)
+@kernel
 def _alpha(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     most = size * rules.a[i]
     for count in counts:  # noqa: SIM110 - numba compiles the loop, not the generator

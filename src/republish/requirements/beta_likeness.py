@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Values, Whole
 from republish.requirements.parameters import plain, positive_number
 
@@ -71,7 +71,7 @@ class BetaLikeness(Requirement):
         return np.asarray(gains.max(axis=1, initial=0.0), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _beta(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     most = (1 + rules.a[i]) * size
     for code in range(len(counts)):  # noqa: SIM110 - numba compiles the loop, not the generator
@@ -80,7 +80,7 @@ def _beta(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _beta_enhanced(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     for code in range(len(counts)):
         p = rules.overall[code]

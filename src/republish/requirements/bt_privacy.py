@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Values, Whole
 from republish.requirements.parameters import plain, positive_number, share
 from republish.requirements.t_closeness import Distance
@@ -168,7 +168,7 @@ def beliefs_of(required: BTPrivacy, prior: Values, place: IntArray, whole: Whole
     return Beliefs(prior, smoothed, place, smoothing, required.t + KERNEL_TOLERANCE, True)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int32]) -> bool:
     """Return whether these rows of a view, `codes` being theirs, are a group that satisfies the requirement."""
     m = beliefs.prior.shape[1]
@@ -192,7 +192,7 @@ def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDArray[np.int64]) -> Values:
     """Return how much more often each value is shown than expected; all 0 where one was not expected at all."""
     scale = np.zeros(shares.size)
@@ -209,7 +209,7 @@ def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDA
     return scale
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _estimate(prior: Values, scale: Values, shown: NDArray[np.int64], posterior: Values) -> bool:
     """Overwrite the posterior at the values shown by the Omega-estimate; False where the prior rules all out."""
     total = 0.0
@@ -223,7 +223,7 @@ def _estimate(prior: Values, scale: Values, shown: NDArray[np.int64], posterior:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _smooth(smoothing: Values, p: Values, smooth: Values) -> None:
     """Overwrite `smooth` by the smoothed p, which sums to 1."""
     total = 0.0
@@ -236,7 +236,7 @@ def _smooth(smoothing: Values, p: Values, smooth: Values) -> None:
         smooth[i] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divergence(p: Values, q: Values, where: NDArray[np.int64]) -> float:
     """Return the Jensen-Shannon divergence in bits; q has nothing but at the values `where`."""
     found = 0.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Values, Whole
 from republish.requirements.parameters import plain, positive_number
 
@@ -67,7 +67,7 @@ class DeltaDisclosure(Requirement):
         return np.asarray(apart.max(axis=1, initial=0.0), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _delta(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     factor = rules.a[i]
     for code in range(len(counts)):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import Counts, Requirement, Values, Whole
 from republish.requirements.parameters import whole_number
 
@@ -59,7 +59,7 @@ class LDiversity(Requirement):
         return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _distinct(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     missing = rules.a[i]
     for count in counts:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, Counts, Values, Whole
 from republish.requirements.families import RealDiversity
 from republish.requirements.parameters import plain
@@ -47,7 +47,7 @@ class EntropyLDiversity(RealDiversity):
         return np.asarray(np.exp(-(shares * logs).sum(axis=1)), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _entropy(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     # Entropy = log(size) - sum(count log count) / size: one logarithm a value and no shares.
     weighted = 0.0

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from republish.kernels import kernel
 
 CELLS_AT_ONCE = 1_000_000
 
@@ -32,7 +33,7 @@ def histograms(
         yield first, counts.reshape(last - first, m)
 
 
-@njit(cache=True)
+@kernel
 def _by_group(group, codes, groups):  # type: ignore[no-untyped-def]
     """The codes of all rows group by group, and where each group begins: one pass to count, one to place."""
     offsets = np.zeros(groups + 1, dtype=np.int64)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import Counts, Values, Whole
 from republish.requirements.families import Uniqueness
 
@@ -40,7 +40,7 @@ class MUniqueness(Uniqueness):
         return np.where(counts.max(axis=1) == 1, sizes, 0).astype(np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _m_unique(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     if size < rules.a[i]:
         return False

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, Counts, Values, Whole
 from republish.requirements.families import RealDiversity
 from republish.requirements.parameters import plain
@@ -41,7 +41,7 @@ class ProbabilisticLDiversity(RealDiversity):
         return np.asarray(1.0 / (counts / sizes[:, None]).max(axis=1), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _probabilistic(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     most = size / rules.a[i]
     for count in counts:  # noqa: SIM110 - numba compiles the loop, not the generator

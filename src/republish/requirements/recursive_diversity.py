@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Values, Whole
 from republish.requirements.parameters import plain, positive_number, whole_number
 
@@ -69,7 +69,7 @@ class RecursiveDiversity(Requirement):
         return reached
 
 
-@njit(cache=True)
+@kernel
 def _recursive(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     # The l-1 largest are taken off one level of frequency at a time: no buffer and no sorting, for small l.
     largest = 0

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from republish.kernels import kernel
 from republish.requirements.alpha_k_anonymity import OP_ALPHA, _alpha
 from republish.requirements.base import Counts, Requirement, Values, Whole
 from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
@@ -85,7 +85,7 @@ def compile_rules(requirements: Sequence[Requirement], whole: Whole) -> Rules:
     )
 
 
-@njit(cache=True)
+@kernel
 def satisfied(rules: Rules, counts: Counts, size: int) -> bool:
     """Return whether a group with this histogram satisfies every rule; an empty group never does.
 
@@ -101,7 +101,7 @@ def satisfied(rules: Rules, counts: Counts, size: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     op = rules.op[i]
     if op == OP_DISTINCT:
@@ -131,7 +131,7 @@ def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     return op == OP_ALPHA and _alpha(rules, i, counts, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_satisfy(rules: Rules, codes: NDArray[np.int32], counts: Counts) -> bool:
     """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
     for code in codes:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Values, Whole
 from republish.requirements.parameters import plain, share
 
@@ -116,7 +116,7 @@ def _moved_up(excess: Values, nodes: NDArray[np.int32]) -> Values:
     return np.asarray(moved / max(1, 2 * height), dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _t_equal(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     moved = 0.0
     for code in range(len(counts)):
@@ -124,7 +124,7 @@ def _t_equal(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     return bool(moved / 2 <= rules.a[i])
 
 
-@njit(cache=True)
+@kernel
 def _t_ordered(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     carried = 0.0
     moved = 0.0
@@ -138,7 +138,7 @@ def _t_ordered(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     return bool(moved <= rules.a[i] * max(1, occurring - 1))
 
 
-@njit(cache=True)
+@kernel
 def _t_hierarchical(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     # `leaves` lists the codes so that every node's codes are neighbours: a running sum a level, no buffer.
     height = rules.nodes.shape[1] - 1

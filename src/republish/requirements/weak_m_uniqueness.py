@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.base import Counts, Values, Whole
 from republish.requirements.families import Uniqueness
 
@@ -43,7 +43,7 @@ class WeakMUniqueness(Uniqueness):
         return np.where(even, values, 0).astype(np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _weak_m_unique(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     values = 0
     most = 0

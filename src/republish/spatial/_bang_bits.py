@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from republish.types import IntArray, WordArray
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 _WORD = 64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leading_zeros(word: np.uint64) -> int:
     """Return how many bits of a word stand before its first 1; the word must not be 0."""
     zeros = 0
@@ -24,7 +25,7 @@ def leading_zeros(word: np.uint64) -> int:
     return zeros
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_difference(one: WordArray, i: int, other: WordArray, j: int) -> int:
     """Return the first bit in which two keys differ, or the number of all bits."""
     for w in range(one.shape[0]):
@@ -36,13 +37,13 @@ def first_difference(one: WordArray, i: int, other: WordArray, j: int) -> int:
     return bits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bit_at(keys: WordArray, i: int, level: int) -> int:
     """Return one bit of a key."""
     return int((keys[level // _WORD, i] >> np.uint64(_WORD - 1 - level % _WORD)) & np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def truncated(keys: WordArray, at: IntArray, level: IntArray) -> WordArray:
     """Return the first `level[b]` bits of the keys at `at[b]`, zeros after them."""
     words = keys.shape[0]
@@ -58,7 +59,7 @@ def truncated(keys: WordArray, at: IntArray, level: IntArray) -> WordArray:
     return prefix
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parents_of(prefix: WordArray, level: IntArray) -> IntArray:
     """Return the smallest enclosing region of every region, -1 for the outermost.
 
@@ -74,7 +75,7 @@ def parents_of(prefix: WordArray, level: IntArray) -> IntArray:
     return parent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enclosing(
     prefix: WordArray, level: IntArray, parent: IntArray, key: WordArray, i: int, deepest: int
 ) -> int:
@@ -98,7 +99,7 @@ def enclosing(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def locate(prefix: WordArray, level: IntArray, parent: IntArray, keys: WordArray, block: IntArray) -> None:
     """Write the smallest region around every key into `block`."""
     deepest = _WORD * keys.shape[0]
@@ -106,7 +107,7 @@ def locate(prefix: WordArray, level: IntArray, parent: IntArray, keys: WordArray
         block[i] = enclosing(prefix, level, parent, keys, i, deepest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def longer(lines: IntArray) -> IntArray:
     """Return the lines with room for as many again."""
     count, columns = lines.shape

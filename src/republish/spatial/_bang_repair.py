@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.rules import satisfied
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from republish.types import IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def histograms_of(block: IntArray, codes: IntArray, blocks: int, m: int) -> IntArray:
     """Return how often each code occurs in each block."""
     counts = np.zeros((blocks, m), np.int64)
@@ -23,7 +23,7 @@ def histograms_of(block: IntArray, codes: IntArray, blocks: int, m: int) -> IntA
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dissolve(
     parent: IntArray, by_level: IntArray, count: IntArray, histogram: IntArray, rules: Rules, m: int
 ) -> IntArray:
@@ -62,7 +62,7 @@ def dissolve(
     return taker
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _give(taker: IntArray, count: IntArray, histogram: IntArray, region: int, above: int) -> None:
     taker[region] = above
     count[above] += count[region]

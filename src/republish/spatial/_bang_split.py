@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.rules import satisfied
 from republish.spatial._bang_bits import bit_at, first_difference, longer
 
@@ -45,7 +45,7 @@ class Demand(NamedTuple):
     rules: Rules
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_all(points: Points, demand: Demand, runs: IntArray, grain: int) -> IntArray:
     """Split the blocks of the given runs until nothing can be split; mark where the blocks begin.
 
@@ -89,7 +89,7 @@ def split_all(points: Points, demand: Demand, runs: IntArray, grain: int) -> Int
     return left[:kept]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split(
     points: Points, demand: Demand, begin: int, end: int, path: IntArray, counts: IntArray
 ) -> tuple[int, int, int]:
@@ -133,7 +133,7 @@ def _split(
     return begin, begin, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _boundary(keys: WordArray, low: int, high: int, level: int) -> int:
     """Return the first key of a sorted run whose bit at the level is 1; the bits before it must agree."""
     while low < high:
@@ -145,7 +145,7 @@ def _boundary(keys: WordArray, low: int, high: int, level: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds(points: Points, rules: Rules, begin: int, end: int, low: int, high: int, counts: IntArray) -> bool:
     """Return whether both the points of a run and the other points of a block satisfy the rules."""
     for code in range(counts.shape[1]):
@@ -157,7 +157,7 @@ def _holds(points: Points, rules: Rules, begin: int, end: int, low: int, high: i
     return bool(satisfied(rules, counts[1], inner) and satisfied(rules, counts[0], end - begin - inner))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move_back(points: Points, low: int, high: int, end: int) -> None:
     """Exchange the run from `low` to `high` with what follows it up to `end`."""
     size, rest = high - low, end - high
@@ -168,7 +168,7 @@ def _move_back(points: Points, low: int, high: int, end: int) -> None:
     _exchange(points.row, points.number[low : low + rest], low, high, rest, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move_front(points: Points, begin: int, low: int, high: int) -> None:
     """Exchange the run from `low` to `high` with what stands before it from `begin` on."""
     size, rest = high - low, low - begin
@@ -179,7 +179,7 @@ def _move_front(points: Points, begin: int, low: int, high: int) -> None:
     _lift(points.row, points.number[begin : begin + rest], begin, low, rest, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     values: NDArray[np.generic], spare: NDArray[np.generic], low: int, high: int, rest: int, size: int
 ) -> None:
@@ -192,7 +192,7 @@ def _exchange(
         values[low + i] = spare[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lift(
     values: NDArray[np.generic], spare: NDArray[np.generic], begin: int, low: int, rest: int, size: int
 ) -> None:

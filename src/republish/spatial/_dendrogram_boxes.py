@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from republish.types import FloatArray, IntArray
@@ -31,7 +32,7 @@ class Boxes(NamedTuple):
     levels: IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bounds(points: FloatArray, block: IntArray, low: FloatArray, high: FloatArray) -> None:
     """Write the least and the greatest coordinate of each block in each dimension."""
     for b in range(low.shape[0]):
@@ -44,7 +45,7 @@ def bounds(points: FloatArray, block: IntArray, low: FloatArray, high: FloatArra
             high[b, q] = max(high[b, q], points[q, i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share(boxes: Boxes, q: int, low: float, high: float) -> float:
     """Return the share of its domain that a cell with these bounds leaves open.
 

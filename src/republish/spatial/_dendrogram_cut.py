@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.rules import satisfied
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from republish.types import BoolArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def node_sizes(child: IntArray, count: IntArray) -> IntArray:
     """Return the points of every node, blocks first."""
     blocks = count.size
@@ -27,13 +27,13 @@ def node_sizes(child: IntArray, count: IntArray) -> IntArray:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_by_size(child: IntArray, size: IntArray, k: int) -> IntArray:
     """Return the group of every block: the deepest nodes of at least k points whose siblings have as many."""
     return _groups(child, size, size >= k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _groups(child: IntArray, size: IntArray, enough: BoolArray) -> IntArray:
     """Descend from the root wherever both children are enough; number the groups from 0."""
     nodes = size.size
@@ -52,7 +52,7 @@ def _groups(child: IntArray, size: IntArray, enough: BoolArray) -> IntArray:
     return group[:blocks]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_by_rules(
     child: IntArray, size: IntArray, rules: Rules, start: IntArray, code: IntArray, times: IntArray
 ) -> IntArray:
@@ -81,7 +81,7 @@ def cut_by_rules(
     return _groups(child, size, enough)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enough(
     child: IntArray,
     node: int,

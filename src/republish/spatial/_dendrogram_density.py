@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from republish.kernels import kernel
 
 if TYPE_CHECKING:
     from republish.types import IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(top: IntArray, node: int) -> int:
     """Return the cluster that a node belongs to, shortening the way for the next time."""
     while top[node] != node:
@@ -20,7 +21,7 @@ def find(top: IntArray, node: int) -> int:
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_dense(by_density: IntArray, start: IntArray, near: IntArray) -> IntArray:
     """Return the two children of each merge: blocks in falling density, each joined with its denser neighbours."""
     count = by_density.size

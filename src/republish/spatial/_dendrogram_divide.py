@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.rules import satisfied
 from republish.spatial._bang_bits import longer
 from republish.spatial._dendrogram_boxes import share
@@ -63,7 +63,7 @@ class _Work(NamedTuple):
     counts: IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divide(task: Task, wanted: IntArray, sets: IntArray, grain: int) -> IntArray:
     """Cut the given sets down to single blocks; return those of at most `grain` blocks uncut.
 
@@ -124,7 +124,7 @@ def divide(task: Task, wanted: IntArray, sets: IntArray, grain: int) -> IntArray
     return left[:kept]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(task: Task, work: _Work, begin: int, end: int, size: int) -> int:
     """Cut a set where the penalty is least, both parts of at least `size` points; return where, or `begin`."""
     boxes = task.boxes
@@ -167,7 +167,7 @@ def _cut(task: Task, work: _Work, begin: int, end: int, size: int) -> int:
     return begin + middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure(boxes: Boxes, here: IntArray, work: _Work) -> int:
     """Write the share of the box around some blocks in each dimension; return their points."""
     low, high = work.box[0], work.box[1]
@@ -183,7 +183,7 @@ def _measure(boxes: Boxes, here: IntArray, work: _Work) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_of_sample(task: Task, sample: IntArray, work: _Work, total: int, size: int) -> tuple[int, float]:
     """Return the dimension in which a sample is cut best, and the centre at which; -1 where nowhere."""
     boxes = task.boxes
@@ -199,7 +199,7 @@ def _best_of_sample(task: Task, sample: IntArray, work: _Work, total: int, size:
     return best, threshold
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part(boxes: Boxes, here: IntArray, spare: IntArray, q: int, threshold: float) -> int:
     """Bring the blocks whose centre is below a threshold before the others; return how many they are."""
     below = above = 0
@@ -215,13 +215,13 @@ def _part(boxes: Boxes, here: IntArray, spare: IntArray, q: int, threshold: floa
     return below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _centre(boxes: Boxes, block: int, q: int) -> float:
     """Return twice the centre of a block in a dimension; missing values stand below all others."""
     return float(boxes.low[block, q] + boxes.high[block, q])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(boxes: Boxes, here: IntArray, work: _Work, q: int) -> None:
     """Bring blocks in the order of their centres in a dimension."""
     centre = work.centre[: here.size]
@@ -241,7 +241,7 @@ def _sort(boxes: Boxes, here: IntArray, work: _Work, q: int) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(task: Task, here: IntArray, work: _Work, total: int, size: int, ruled: bool) -> tuple[float, int]:
     """Return the least penalty after a cut of sorted blocks and how many blocks lie before it; 0 where none is."""
     boxes, behind, counts = task.boxes, work.behind, work.counts
@@ -284,14 +284,14 @@ def _scan(task: Task, here: IntArray, work: _Work, total: int, size: int, ruled:
     return least, best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _empty(low: FloatArray, high: FloatArray) -> None:
     """Make a box that holds nothing."""
     for q in range(low.size):
         low[q], high[q] = np.inf, -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widened(boxes: Boxes, block: int, low: FloatArray, high: FloatArray) -> float:
     """Widen a box by a block and return its summed share."""
     extent = 0.0
@@ -302,14 +302,14 @@ def _widened(boxes: Boxes, block: int, low: FloatArray, high: FloatArray) -> flo
     return extent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(task: Task, block: int, counts: IntArray, sign: int) -> None:
     """Add a block's histogram to the counts, or take it away."""
     for j in range(task.start[block], task.start[block + 1]):
         counts[task.code[j]] += sign * task.times[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enough(task: Task, work: _Work, here: IntArray, size: int) -> bool:
     """Return whether some blocks together have enough points and satisfy the rules."""
     counts = work.counts[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.spatial._bang_bits import bit_at, enclosing
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Regions(NamedTuple):
     place: IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def faces(regions: Regions, begin: int, end: int, found: IntArray) -> None:
     """Write who lies beyond the faces of some regions: `found[region, 2 q]` below, `found[region, 2 q + 1]` above.
 
@@ -58,7 +58,7 @@ def faces(regions: Regions, begin: int, end: int, found: IntArray) -> None:
                 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set(key: WordArray, value: int, depth: int, place: IntArray) -> None:
     """Write a coordinate into the bits of its dimension."""
     for j in range(depth):
@@ -70,7 +70,7 @@ def _set(key: WordArray, value: int, depth: int, place: IntArray) -> None:
             key[level // _WORD, 0] &= ~bit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def both_ways(found: IntArray) -> tuple[IntArray, IntArray]:
     """Return where the neighbours of each region begin, and all of them, from either side; some come twice."""
     count, sides = found.shape

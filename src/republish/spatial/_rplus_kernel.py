@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.requirements.rules import rows_satisfy, satisfied
 from republish.selection import quickselect
 
@@ -37,7 +37,7 @@ class _Rows(NamedTuple):
     cost: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tile(
     points: NDArray[np.float64], codes: NDArray[np.int32], rules: Rules, buffer: int, packed: bool
 ) -> NDArray[np.int32]:
@@ -80,7 +80,7 @@ def tile(
     return leaf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide(rows: _Rows, rules: Rules, begin: int, end: int, buffer: int, packed: bool) -> int:
     """Return where the rows are divided after the best allowable cut, or `begin` where there is none."""
     if end - begin < 2 * rules.min_size:
@@ -92,7 +92,7 @@ def _divide(rows: _Rows, rules: Rules, begin: int, end: int, buffer: int, packed
     return middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide_by(rows: _Rows, rules: Rules, begin: int, end: int, step: int, packed: bool) -> int:
     """Try the cuts that every `step`-th row suggests, from the least total extent of both sides on."""
     q = rows.points.shape[1]
@@ -116,14 +116,14 @@ def _divide_by(rows: _Rows, rules: Rules, begin: int, end: int, step: int, packe
     return begin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _target(size: int, least: int, packed: bool) -> float:
     """Return the share of rows that should go left: half, or half of the most leaves that the rows fill."""
     leaves = size // least
     return (leaves // 2) / leaves if packed else 0.5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _candidates(rows: _Rows, axis: int, begin: int, end: int, step: int, share: float, least: int) -> None:
     """Write up to three cuts of one axis, and what they cost: apart from missing, then both sides of a rank."""
     costs, thresholds, values = rows.cost[3 * axis : 3 * axis + 3], rows.threshold[3 * axis :], rows.scratch
@@ -160,7 +160,7 @@ def _candidates(rows: _Rows, axis: int, begin: int, end: int, step: int, share: 
         costs[2] = costs[1] + 2.0 * size * rows.points.shape[1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extents(rows: _Rows, axis: int, threshold: float, begin: int, end: int, step: int) -> float:
     """Return the extents of the two bounding boxes of a cut, added up over the axes and over the rows."""
     q = rows.points.shape[1]
@@ -184,7 +184,7 @@ def _extents(rows: _Rows, axis: int, threshold: float, begin: int, end: int, ste
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _partition(rows: _Rows, axis: int, threshold: float, begin: int, end: int) -> int:
     """Bring the rows at most at the threshold to the front and return where the others begin."""
     points, left, right = rows.points, begin, end - 1
@@ -203,7 +203,7 @@ def _partition(rows: _Rows, axis: int, threshold: float, begin: int, end: int) -
         right -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(sizes: NDArray[np.int64], histograms: NDArray[np.int64], rules: Rules) -> NDArray[np.int32]:
     """Return the group of each leaf: neighbours in the order of the tree, joined until they satisfy the rules.
 

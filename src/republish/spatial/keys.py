@@ -7,8 +7,8 @@ the first l bits of its key.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.spatial._threads import in_chunks
 from republish.types import IntArray, WordArray
 
@@ -55,7 +55,7 @@ def _shifts(bits: IntArray, turns: IntArray) -> IntArray:
     return shift
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _interleave(cells: IntArray, turns: IntArray, shift: IntArray, keys: WordArray) -> None:
     """Write the bits of every row, a block of rows at a time so that they stay in the cache."""
     rows = cells.shape[1]
@@ -70,7 +70,7 @@ def _interleave(cells: IntArray, turns: IntArray, shift: IntArray, keys: WordArr
                 word[i] |= ((np.uint64(x[i]) >> right) & one) << left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(keys: WordArray, order: IntArray, short: int) -> bool:
     """Sort runs of equal first words by the other words; return whether a run was too long for that."""
     words, n = keys.shape
@@ -97,7 +97,7 @@ def _settle(keys: WordArray, order: IntArray, short: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _less(keys: WordArray, one: int, other: int) -> bool:
     """Return whether one key is below the other."""
     for w in range(keys.shape[0]):

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.errors import PolicyError
+from republish.kernels import kernel
 from republish.types import BoolArray, FloatArray, IntArray
 
 _PAIRS = 1 << 22  # of a query and a region, compared at a time
@@ -150,7 +150,7 @@ def _compare(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds_point(box, point):  # type: ignore[no-untyped-def]
     for a in range(len(point)):  # noqa: SIM110 - numba compiles the loop, not the generator
         if not box[a, 0] <= point[a] < box[a, 1]:
@@ -158,7 +158,7 @@ def _holds_point(box, point):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _locate(order, boxes, points):  # type: ignore[no-untyped-def]
     """Regions from the highest level down: the first that holds a point is the innermost."""
     found = np.full(len(points), -1, np.int64)
@@ -170,7 +170,7 @@ def _locate(order, boxes, points):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parents(order, levels, boxes):  # type: ignore[no-untyped-def]
     found = np.full(len(levels), -1, np.int64)
     for at in range(len(order)):
@@ -183,7 +183,7 @@ def _parents(order, levels, boxes):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _met(boxes, child, first, low, high):  # type: ignore[no-untyped-def]
     queries, regions, axes = len(low), len(boxes), boxes.shape[1]
     meets, inside = np.zeros((queries, regions), np.bool_), np.zeros((queries, regions), np.bool_)
@@ -224,7 +224,7 @@ def _met(boxes, child, first, low, high):  # type: ignore[no-untyped-def]
     return meets, inside, shared
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _volume(one, other):  # type: ignore[no-untyped-def]
     """The volume that two boxes have in common."""
     volume = 1.0
@@ -233,7 +233,7 @@ def _volume(one, other):  # type: ignore[no-untyped-def]
     return volume
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sticks_out(region, asked, boxes, children, piece):  # type: ignore[no-untyped-def]
     """Whether some of a block lies outside a range: one of the slices of the region around it is not covered."""
     piece[:] = region
@@ -249,7 +249,7 @@ def _sticks_out(region, asked, boxes, children, piece):  # type: ignore[no-untyp
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _uncovered(box, boxes, children):  # type: ignore[no-untyped-def]
     """Whether a box has a place outside all children, found by cutting them away one after the other."""
     if len(children) == 0:
@@ -279,7 +279,7 @@ def _uncovered(box, boxes, children):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _overlap(one, other):  # type: ignore[no-untyped-def]
     """Whether two boxes overlap."""
     for a in range(len(one)):  # noqa: SIM110 - numba compiles the loop, not the generator

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.linear._sparse import _inverse
+from republish.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def _echelon(matrix, columns, p):  # type: ignore[no-untyped-def]
     """Bring a matrix of residues to row echelon form in place; the pivot column of each row that has one."""
     rows, width = matrix.shape
@@ -34,7 +34,7 @@ def _echelon(matrix, columns, p):  # type: ignore[no-untyped-def]
     return pivots[:rank]
 
 
-@njit(cache=True)
+@kernel
 def _clear_below(matrix, top, c, p):  # type: ignore[no-untyped-def]
     pivot = matrix[top]
     for r in range(top + 1, len(matrix)):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.types import IntArray
 
 PRIME = 2_147_483_647
 """2^31 - 1: products of two residues fit into 62 bits."""
 
 
-@njit(cache=True)
+@kernel
 def _inverse(a, p):  # type: ignore[no-untyped-def]
     """The inverse of a modulo p (Euclid)."""
     old, new, s, t = a % p, p, 1, 0
@@ -46,7 +46,7 @@ class Lists(NamedTuple):
     end: IntArray
 
 
-@njit(cache=True)
+@kernel
 def _queue(keys, most):  # type: ignore[no-untyped-def]
     queue = Queue(np.full(most + 1, -1), np.full(len(keys), -1), np.full(len(keys), -1), keys.copy())
     for item in range(len(keys) - 1, -1, -1):
@@ -54,7 +54,7 @@ def _queue(keys, most):  # type: ignore[no-untyped-def]
     return queue
 
 
-@njit(cache=True)
+@kernel
 def _enter(queue, item):  # type: ignore[no-untyped-def]
     """Put an item first in the list of its key."""
     follower = queue.head[queue.key[item]]
@@ -64,7 +64,7 @@ def _enter(queue, item):  # type: ignore[no-untyped-def]
     queue.head[queue.key[item]] = item
 
 
-@njit(cache=True)
+@kernel
 def _move(queue, item, key):  # type: ignore[no-untyped-def]
     """Give an item another key."""
     after, before = queue.after[item], queue.before[item]
@@ -78,7 +78,7 @@ def _move(queue, item, key):  # type: ignore[no-untyped-def]
     _enter(queue, item)
 
 
-@njit(cache=True)
+@kernel
 def _entry(column, start, length, c):  # type: ignore[no-untyped-def]
     """Where a sorted row holds column c, or -1."""
     low, high = start, start + length
@@ -91,7 +91,7 @@ def _entry(column, start, length, c):  # type: ignore[no-untyped-def]
     return low if low < start + length and column[low] == c else -1
 
 
-@njit(cache=True)
+@kernel
 def _name(names, lists, c, row):  # type: ignore[no-untyped-def]
     """Add a row to the list of a column; the names, which may have had to move."""
     if lists.length[c] == lists.room[c]:
@@ -109,7 +109,7 @@ def _name(names, lists, c, row):  # type: ignore[no-untyped-def]
     return names
 
 
-@njit(cache=True)
+@kernel
 def _listed(start, column, columns):  # type: ignore[no-untyped-def]
     """The rows of every column, and how many columns each row has that may be pivots."""
     width, count = np.zeros(len(start) - 1, dtype=np.int64), np.zeros(columns, dtype=np.int64)
@@ -129,7 +129,7 @@ def _listed(start, column, columns):  # type: ignore[no-untyped-def]
     return width, count, lists, names
 
 
-@njit(cache=True)
+@kernel
 def _holders(names, lists, start, length, column, used, c):  # type: ignore[no-untyped-def]
     """The unused rows that hold a column."""
     found = np.empty(lists.length[c], dtype=np.int64)
@@ -146,7 +146,7 @@ def _holders(names, lists, start, length, column, used, c):  # type: ignore[no-u
     return found[:number]
 
 
-@njit(cache=True)
+@kernel
 def _pivot(by_width, by_count, start, length, column, shortest, holders, c):  # type: ignore[no-untyped-def]
     """The cheaper of the shortest row with its rarest column and a rare column c with its shortest row."""
     r, rare = by_width.head[shortest], -1
@@ -161,7 +161,7 @@ def _pivot(by_width, by_count, start, length, column, shortest, holders, c):  # 
     return r, rare
 
 
-@njit(cache=True)
+@kernel
 def _merged(column, value, start, length, r, other, factor, p, fresh_column, fresh_value):  # type: ignore[no-untyped-def]
     """Add a multiple of row r to another row, into `fresh`; its length."""
     a, a_end, b, b_end = start[other], start[other] + length[other], start[r], start[r] + length[r]
@@ -183,7 +183,7 @@ def _merged(column, value, start, length, r, other, factor, p, fresh_column, fre
     return size
 
 
-@njit(cache=True)
+@kernel
 def _recount(old, new, row, by_count, lists, names):  # type: ignore[no-untyped-def]
     """Enter in the columns' counts and lists what a row gained and lost; the names, its width, the rarest it lost."""
     columns = len(by_count.key)
@@ -208,7 +208,7 @@ def _recount(old, new, row, by_count, lists, names):  # type: ignore[no-untyped-
             return names, width, rarest
 
 
-@njit(cache=True)
+@kernel
 def _eliminate(row_start, row_column, row_value, columns, p, dense_share, most):  # type: ignore[no-untyped-def]
     """Eliminate columns 0 .. `columns` - 1; entries in later columns (right sides) go along and are never pivots.
 
@@ -268,7 +268,7 @@ def _eliminate(row_start, row_column, row_value, columns, p, dense_share, most):
     return start, length, column[:end], value[:end], pivots[:rank, 0], pivots[:rank, 1], np.flatnonzero(~used)
 
 
-@njit(cache=True)
+@kernel
 def _packed(start, length, column, value, more):  # type: ignore[no-untyped-def]
     """Move all rows together, to where there is room for as much again and `more`; the new end."""
     room = max(2 * (length.sum() + more), len(column))

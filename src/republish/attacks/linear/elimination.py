@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.linear._dense import _echelon
 from republish.attacks.linear._sparse import PRIME, _eliminate, _inverse
 from republish.attacks.linear.board import ranges
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray
 
 _DENSE = 0.1
@@ -127,7 +127,7 @@ def eliminate_rows(rows: Rows, prime: int = PRIME) -> Eliminated | None:
     return Eliminated(rows, prime, start, length, column, value, pivot_row, pivot_column)
 
 
-@njit(cache=True)
+@kernel
 def _substitute(start, length, column, value, pivot_row, pivot_column, x, side, p):  # type: ignore[no-untyped-def]
     """Fill in the pivot columns of x from the last pivot to the first."""
     for i in range(len(pivot_row) - 1, -1, -1):

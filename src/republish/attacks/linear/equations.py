@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.linear._sparse import PRIME
 from republish.attacks.linear.board import Board, all_alike, ranges
 from republish.attacks.linear.confirm import confirmed
 from republish.attacks.linear.elimination import Rows, eliminate_rows
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray
 
 
@@ -74,7 +74,7 @@ def alike(board: Board, rng: np.random.Generator) -> IntArray:
     return first
 
 
-@njit(cache=True)
+@kernel
 def _first(order, key, entry_start, slot, cells):  # type: ignore[no-untyped-def]
     """Compare everyone with the first of the same key, entry by entry."""
     first = np.arange(len(order))

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from republish.kernels import kernel
 from republish.types import IntArray
 
 BLOCK = 7
@@ -31,7 +31,7 @@ class Walkers(NamedTuple):
     chains: IntArray
 
 
-@njit(cache=True)
+@kernel
 def _sweeps(net, code, world, walkers, sweeps, seed, counts):  # type: ignore[no-untyped-def]
     """Move `world` through so many sweeps and add to `counts` the cells it holds after each.
 
@@ -67,7 +67,7 @@ def _sweeps(net, code, world, walkers, sweeps, seed, counts):  # type: ignore[no
     return met
 
 
-@njit(cache=True)
+@kernel
 def _chain(net, code, world, u, chain, goal, paired):  # type: ignore[no-untyped-def]
     """Draw who has to move along if u takes another value: how many, and whether all of them can.
 
@@ -112,7 +112,7 @@ def _chain(net, code, world, u, chain, goal, paired):  # type: ignore[no-untyped
     return size, True
 
 
-@njit(cache=True)
+@kernel
 def _without(net, world, paired, slot):  # type: ignore[no-untyped-def]
     """How many holders of a slot have no partner yet, and where one of them, drawn at random, is in the slot."""
     found, drawn = 0, -1
@@ -125,7 +125,7 @@ def _without(net, world, paired, slot):  # type: ignore[no-untyped-def]
     return found, drawn
 
 
-@njit(cache=True)
+@kernel
 def _differs(net, world, goal, cell):  # type: ignore[no-untyped-def]
     """Whether the lives before and after the owner of a cell will have another value."""
     for rival in (net.older[cell], net.newer[cell]):
@@ -136,7 +136,7 @@ def _differs(net, world, goal, cell):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@kernel
 def _block(net, u, block, mark):  # type: ignore[no-untyped-def]
     """Draw up to BLOCK unknowns near u, whatever they hold; they are marked 0."""
     block[0], mark[u] = u, 0
@@ -160,7 +160,7 @@ def _block(net, u, block, mark):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(cache=True)
+@kernel
 def _redraw(net, world, block, chosen, spare):  # type: ignore[no-untyped-def]
     """Hand out anew what the members of a block hold, each way as likely.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.linear.board import Board, ranges
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray
 
 GAVE_UP, NONE, FOUND = -1, 0, 1
@@ -52,7 +52,7 @@ def new_state(board: Board) -> State:
     )
 
 
-@njit(cache=True)
+@kernel
 def _settle(net, state, u):  # type: ignore[no-untyped-def]
     """Enter an unknown with one cell left in its slots; whether none has too many. The cell."""
     last = -1
@@ -68,7 +68,7 @@ def _settle(net, state, u):  # type: ignore[no-untyped-def]
     return fine, last
 
 
-@njit(cache=True)
+@kernel
 def _look(state, slot):  # type: ignore[no-untyped-def]
     if not state.waits[slot]:
         state.waits[slot] = True
@@ -76,7 +76,7 @@ def _look(state, slot):  # type: ignore[no-untyped-def]
         state.length[0] += 1
 
 
-@njit(cache=True)
+@kernel
 def _take(net, state, cell):  # type: ignore[no-untyped-def]
     """Take a cell away, with the rivals of whom this settles; whether no unknown or slot is left short."""
     if not state.alive[cell]:
@@ -102,7 +102,7 @@ def _take(net, state, cell):  # type: ignore[no-untyped-def]
     return fine
 
 
-@njit(cache=True)
+@kernel
 def _choose(net, state, cell):  # type: ignore[no-untyped-def]
     """Settle the owner of a cell on it."""
     u = net.owner[cell]
@@ -112,7 +112,7 @@ def _choose(net, state, cell):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@kernel
 def _propagate(net, state, fine):  # type: ignore[no-untyped-def]
     """Draw conclusions from slots until there are none, unless something is wrong already; whether all is well."""
     while state.length[0] > 0:
@@ -134,7 +134,7 @@ def _propagate(net, state, fine):  # type: ignore[no-untyped-def]
     return fine
 
 
-@njit(cache=True)
+@kernel
 def _undo(net, state, height):  # type: ignore[no-untyped-def]
     """Give back what was taken since the trail had this height."""
     while state.height[0] > height:
@@ -152,7 +152,7 @@ def _undo(net, state, height):  # type: ignore[no-untyped-def]
             state.possible[net.slot[j]] += 1
 
 
-@njit(cache=True)
+@kernel
 def _start(net, state, who):  # type: ignore[no-untyped-def]
     """Have all slots of a component looked at, and propagate."""
     for u in who:
@@ -162,7 +162,7 @@ def _start(net, state, who):  # type: ignore[no-untyped-def]
     return _propagate(net, state, True)
 
 
-@njit(cache=True)
+@kernel
 def _fewest(net, state, who):  # type: ignore[no-untyped-def]
     """Whoever has the fewest cells left but more than one, or -1."""
     best = -1
@@ -172,7 +172,7 @@ def _fewest(net, state, who):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True)
+@kernel
 def _count(net, state, who, nodes, most):  # type: ignore[no-untyped-def]
     """The worlds of a component, depth first, and how many of them hold each cell of `who`, one after the other.
 
@@ -222,7 +222,7 @@ def _count(net, state, who, nodes, most):  # type: ignore[no-untyped-def]
     return (FOUND if worlds > 0 else NONE), counts, worlds
 
 
-@njit(cache=True)
+@kernel
 def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-def]
     """Change `world` into one that holds `cell`, FOUND; NONE if there is none, GAVE_UP after so many nodes; how many.
 
@@ -263,7 +263,7 @@ def _support(net, state, world, seen, cell, nodes):  # type: ignore[no-untyped-d
     return (NONE if depth < 0 else GAVE_UP), steps
 
 
-@njit(cache=True)
+@kernel
 def _sole_cell(net, state, u):  # type: ignore[no-untyped-def]
     for c in range(net.cell_start[u], net.cell_start[u + 1]):
         if state.alive[c]:
@@ -271,7 +271,7 @@ def _sole_cell(net, state, u):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _meant(net, state, world, u):  # type: ignore[no-untyped-def]
     """The cell an unknown would have: the settled one, else that of the world, -1 if this was taken."""
     if state.left[u] == 1:
@@ -279,7 +279,7 @@ def _meant(net, state, world, u):  # type: ignore[no-untyped-def]
     return world[u] if state.alive[world[u]] else -1
 
 
-@njit(cache=True)
+@kernel
 def _disorder(net, state, world, bottom):  # type: ignore[no-untyped-def]
     """A cell to decide on, and whether to choose or to take it first; -1 where all slots have what they need."""
     for i in range(bottom, state.height[0]):
@@ -311,7 +311,7 @@ def _disorder(net, state, world, bottom):  # type: ignore[no-untyped-def]
     return -1, False
 
 
-@njit(cache=True)
+@kernel
 def _search(net, state, world, who, seen, limits, thorough):  # type: ignore[no-untyped-def]
     """Seek another world for everyone of `who` who was seen with one value only; if `thorough`, one for every cell.
 
@@ -338,7 +338,7 @@ def _search(net, state, world, who, seen, limits, thorough):  # type: ignore[no-
     return used
 
 
-@njit(cache=True)
+@kernel
 def _conclude(net, state, cells):  # type: ignore[no-untyped-def]
     """Take cells for good, and what follows from that as long as it contradicts nothing."""
     for c in cells:

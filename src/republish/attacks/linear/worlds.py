@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from republish.attacks.linear.board import NOBODY, Board
 from republish.attacks.linear.search import FOUND, State, _count
+from republish.kernels import kernel
 from republish.types import BoolArray, IntArray
 
 
@@ -31,7 +31,7 @@ def first_world(
     return world, have
 
 
-@njit(cache=True)
+@kernel
 def _fill(net, code, is_nobody, truth, world):  # type: ignore[no-untyped-def]
     """Everybody's true cell; the rows of nobody take what is left, lives never published what differs."""
     left = net.need.copy()
@@ -58,7 +58,7 @@ def _fill(net, code, is_nobody, truth, world):  # type: ignore[no-untyped-def]
                 break
 
 
-@njit(cache=True)
+@kernel
 def _is_world(net, world, who):  # type: ignore[no-untyped-def]
     """Whether a component's unknowns all have a cell, every slot what it needs, and rivals are not both chosen."""
     for u in who:
