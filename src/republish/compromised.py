@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from republish.errors import PolicyError, ViewError
+from republish.identifiers import normal_texts
 from republish.inference import Compromised
 from republish.kinds import parse
 from republish.memory import KEY, Memory
 from republish.microdata import Microdata
 from republish.policy import Policy
-from republish.secret import Secret, composed
+from republish.secret import Secret
 from republish.tables import read_table
 
 CONFIDENCE = "p"
@@ -34,10 +35,10 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
         raise ViewError(
             f"compromised records need the columns {', '.join(wanted)}; {', '.join(absent)} is missing"
         )
-    identifiers = table[schema.identifier]
+    identifiers = normal_texts(table[schema.identifier], schema.normal)
     if identifiers.null_count():
         raise ViewError(f"compromised records: {identifiers.null_count()} rows have no identifier")
-    entries = Memory(view.people, {}).find(secret.pseudonyms(composed(identifiers.cast(pl.String))))
+    entries = Memory(view.people, {}).find(secret.pseudonyms(identifiers))
     strangers = int(np.count_nonzero(entries < 0))
     if strangers:
         raise ViewError(

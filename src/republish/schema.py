@@ -21,6 +21,9 @@ from republish.hierarchies import ROOT, Hierarchy, Rule, read_hierarchy, rule_fr
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 KINDS = ("number", "ordered", "category", "date")
+DROP_POINT_ZERO = "drop-point-zero"
+NORMAL_FORMS = ("strip", "lower-case", DROP_POINT_ZERO, "drop-leading-zeros")
+"""What may be done to identifiers before people are recognised by them, in this order."""
 DISTANCES = ("equal", "ordered", "hierarchical")
 
 HierarchySource = Hierarchy | Rule | str | Path | None
@@ -154,7 +157,8 @@ _FIELDS = {
 class Schema:
     """The roles of all columns of a table; a column without a role is an error wherever it appears.
 
-    `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell.
+    `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `normal` is the form
+    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
     """
 
     identifier: str | None = None
@@ -163,6 +167,7 @@ class Schema:
     insensitive: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    normal: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -172,6 +177,7 @@ class Schema:
         insensitive: Iterable[str] = (),
         missing: Iterable[str] = (),
         dropped: Iterable[str] = (),
+        normal: Iterable[str] = (),
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -181,6 +187,7 @@ class Schema:
         object.__setattr__(self, "insensitive", tuple(insensitive))
         object.__setattr__(self, "missing", tuple(missing))
         object.__setattr__(self, "dropped", tuple(dropped))
+        object.__setattr__(self, "normal", _normal(normal, identifier))
         names = (*self.columns, *self.dropped)
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -239,6 +246,7 @@ class Schema:
             self.insensitive,
             self.missing,
             self.dropped,
+            self.normal,
         )
 
     def require_labels(self, found: Sequence[str]) -> None:
@@ -293,8 +301,10 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         if role not in ROLES:
             raise SchemaError(f"column {name} needs a role: one of {', '.join(ROLES)}")
         plain = role in ("identifier", "insensitive", "drop")
-        if plain and settings.keys() - {"role", "kind"}:
-            raise SchemaError(f"column {name}: an {role} has no setting but its role; remove the others")
+        own = {"normal"} if role == "identifier" else set()
+        if plain and settings.keys() - {"role", "kind", *own}:
+            but = " and its normal form" if own else ""
+            raise SchemaError(f"column {name}: an {role} has no setting but its role{but}; remove the others")
         by_role[role].append(name if plain else _column(name, settings, folder))
     for role in ("identifier", "sensitive"):
         if len(by_role[role]) > 1:
@@ -312,7 +322,20 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         insensitive=by_role["insensitive"],
         dropped=by_role["drop"],
         missing=_missing(document),
+        normal=columns[by_role["identifier"][0]].get("normal", ()) if by_role["identifier"] else (),
     )
+
+
+def _normal(forms: Iterable[str], identifier: str | None) -> tuple[str, ...]:
+    """The forms in the order in which they are applied."""
+    if isinstance(forms, str) or not isinstance(forms, Iterable):
+        forms = [forms]
+    given = list(forms)
+    if not all(form in NORMAL_FORMS for form in given):
+        raise SchemaError(f"the normal form of identifiers is a list of some of {', '.join(NORMAL_FORMS)}")
+    if given and identifier is None:
+        raise SchemaError("a normal form is one of identifiers; label a column as the identifier")
+    return tuple(form for form in NORMAL_FORMS if form in given)
 
 
 def _missing(document: Mapping[str, Any]) -> list[str]:
@@ -359,6 +382,8 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
     columns: dict[str, Any] = {}
     if schema.identifier:
         columns[schema.identifier] = {"role": "identifier"}
+        if schema.normal:
+            columns[schema.identifier]["normal"] = list(schema.normal)
     roles = [("quasi-identifier", column) for column in schema.quasi_identifiers]
     if schema.sensitive:
         roles.append(("sensitive", schema.sensitive))

@@ -155,7 +155,13 @@ def domains_of(found: Sequence[Found], schema: Schema, known: pl.Series | None) 
         )
         values = sensitive_codes(every, schema.sensitive, known)[1]
     fixed = Schema(
-        schema.identifier, closed, schema.sensitive, schema.insensitive, schema.missing, schema.dropped
+        schema.identifier,
+        closed,
+        schema.sensitive,
+        schema.insensitive,
+        schema.missing,
+        schema.dropped,
+        schema.normal,
     )
     axes = tuple(_axis(column, found) for column, found in zip(closed, columns, strict=True))
     return Domains(fixed, axes, values, tuple(c.gaps for c in columns), sum(one.rows for one in found))

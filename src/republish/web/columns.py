@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.errors import RepublishError, SchemaError, ViewError
+from republish.panics import is_panic
 from republish.tables import header, read_table
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ def legible() -> Iterator[None]:
         if is_panic(problem):
             raise _damaged() from None
         raise
-
-
-def is_panic(problem: BaseException) -> bool:
-    """Whether a library in Rust gave up; that is no `Exception`."""
-    return type(problem).__name__ == "PanicException"
 
 
 def names_in(view: Path) -> list[str]:
