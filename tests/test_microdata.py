@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from republish.errors import RepublishError, SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Intervals, Neighbours, Redaction
+from republish.identifiers import read_identifiers
 from republish.microdata import (
     FLAT,
     INTERVAL,
@@ -25,7 +26,6 @@ from republish.microdata import (
     SUMS_OF_CELLS,
     TREE,
     Microdata,
-    read_identifiers,
     read_view,
     sensitive_codes,
 )
@@ -275,11 +275,11 @@ class TestDates:
 
     @pytest.mark.parametrize("values", [[time(1)], [pd.Timedelta(days=1).to_pytimedelta()], [1], [True]])
     def test_other_types_are_refused(self, values: Any) -> None:
-        with pytest.raises(ViewError, match="kind date cannot be read from type"):
+        with pytest.raises(ViewError, match=r"kind date cannot be read from type|found Duration"):
             one(Date("d"), values)
 
     def test_years_beyond_9999_are_refused(self) -> None:
-        with pytest.raises(ViewError, match="1 of 1 are not"):
+        with pytest.raises(ViewError, match="1 of 1 do not"):
             one(Date("d"), pl.Series([2932897], dtype=pl.Int32).cast(pl.Date))
 
 

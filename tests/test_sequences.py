@@ -26,6 +26,7 @@ from republish import CannotPublish, Category, LDiversity, Mondrian, Number, Sch
 from republish.attacks import Adversary, History, attack, history_of
 from republish.engines import Here
 from republish.hierarchies import Hierarchy
+from republish.plausibility import MEANT
 from republish.published import Published
 from republish.publishers import BayFrame, CorSplit, JSReduce, MInvariance, Publisher, TauSafety
 from republish.secret import VARIABLE
@@ -246,8 +247,8 @@ class Weeks(RuleBasedStateMachine):
         number = len(self.series.records) + 1
         if self.in_parts == "always" or (self.in_parts == "by turns" and number % 2):
             self.happened["in parts"] += 1
-            return self.series.publish(self.view(), engine=Here(parts=1 + number % 3))
-        return self.series.publish(self.view(), compromised=self.compromised())
+            return self.series.publish(self.view(), engine=Here(parts=1 + number % 3), meant=MEANT)
+        return self.series.publish(self.view(), compromised=self.compromised(), meant=MEANT)
 
     def expected(self, number: int) -> dict[str, int]:
         """How the view differs from what is remembered."""

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from republish.errors import PolicyError, ViewError
+from republish.identifiers import normal_texts
 from republish.inference import Compromised
 from republish.kinds import parse
 from republish.memory import KEY, Memory
 from republish.microdata import Microdata
 from republish.names import listed
 from republish.policy import Policy
-from republish.secret import Secret, composed
+from republish.secret import Secret
 from republish.tables import read_table
 
 CONFIDENCE = "p"
@@ -33,10 +34,10 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
     absent = [name for name in wanted if name not in table.columns]
     if absent:
         raise ViewError(f"compromised records need the columns {listed(wanted)}; {listed(absent)} is missing")
-    identifiers = table[schema.identifier]
+    identifiers = normal_texts(table[schema.identifier], schema.normal)
     if identifiers.null_count():
         raise ViewError(f"compromised records: {identifiers.null_count()} rows have no identifier")
-    entries = Memory(view.people, {}).find(secret.pseudonyms(composed(identifiers.cast(pl.String))))
+    entries = Memory(view.people, {}).find(secret.pseudonyms(identifiers))
     strangers = int(np.count_nonzero(entries < 0))
     if strangers:
         raise ViewError(

@@ -22,6 +22,10 @@ class ViewError(RepublishError):
     """A raw view cannot be read as the schema says."""
 
 
+class Implausible(ViewError):  # noqa: N818
+    """A raw view can hardly be the next one of its series, and nobody said that it is meant."""
+
+
 class PolicyError(RepublishError):
     """A parameter of a publisher, a requirement or a series is out of range or may not change."""
 

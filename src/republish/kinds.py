@@ -13,16 +13,43 @@ from republish.errors import ViewError
 from republish.schema import Column, Date, Number
 
 _EXACT = 2.0**53  # from here on a float no longer holds every whole number
+_PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Date, pl.Time)
+_A_DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TYPES = {"number": pl.Float64(), "date": pl.Date(), "ordered": pl.String(), "category": pl.String()}
 
 
 def require_single_values(table: pl.DataFrame) -> None:
-    """Refuse columns whose cells are lists, records or bytes: they have no text to publish."""
-    for name, dtype in table.schema.items():
-        if dtype.is_nested() or dtype == pl.Binary:
+    """Refuse columns whose cells are no text, number, day or truth value, or a day of no calendar.
+
+    Lists, records, bytes and durations have no text to publish.
+    """
+    for column in table.get_columns():
+        kind = column.dtype
+        if not (kind.is_numeric() or kind in _PLAIN or isinstance(kind, pl.Datetime)):
             raise ViewError(
-                f"column {name}: a cell must be one text, number, date or truth value; found {dtype}"
+                f"column {column.name}: a cell must be one text, number, date or truth value; found {type_name(kind)}. "
+                "Write it as one of these"
             )
+        if kind == pl.Date or isinstance(kind, pl.Datetime):
+            odd = len(column) - column.null_count() - _in_calendar(column)
+            if odd:
+                raise ViewError(
+                    f"column {column.name}: dates lie in the years 1 to 9999; {odd} of {len(column)} do not. Correct "
+                    "them"
+                )
+
+
+def type_name(kind: pl.DataType) -> str:
+    """The name of a type alone: that of an enumeration would list its values."""
+    return type(kind).__name__
+
+
+def _in_calendar(column: pl.Series) -> int:
+    """How many days or moments lie in the years 1 to 9999."""
+    ticks = 1 if column.dtype == pl.Date else _A_DAY[str(getattr(column.dtype, "time_unit", "us"))]
+    first, last = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+    days = column.to_physical() // ticks
+    return int(days.is_between(first, last).sum())
 
 
 def is_of_kind(column: pl.Series, declared: Column) -> bool:
@@ -46,7 +73,7 @@ def parse(column: pl.Series, declared: Column) -> pl.Series:
         parsed = column.cast(pl.String)
     if parsed is None:
         raise ViewError(
-            f"column {declared.name}: kind {declared.kind} cannot be read from type {column.dtype}"
+            f"column {declared.name}: kind {declared.kind} cannot be read from type {type_name(column.dtype)}"
         )
     bad = parsed.null_count() - column.null_count()
     if bad:

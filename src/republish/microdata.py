@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from republish.errors import SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
+from republish.identifiers import identifiers_of
 from republish.kinds import as_text, parse, require_single_values
 from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
-from republish.secret import Secret, composed, order_of
+from republish.secret import Secret, order_of
 from republish.tables import read_table
 from republish.types import FloatArray, IntArray, WordArray
 
@@ -169,7 +170,7 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
     schema.require_labels(table.columns)
     table = table.drop(schema.dropped, strict=False)
     require_single_values(table)
-    identifiers = _identifiers(table[schema.identifier]) if schema.identifier else None
+    identifiers = identifiers_of(table[schema.identifier], schema.normal) if schema.identifier else None
     points = np.empty((len(schema.quasi_identifiers), table.height), dtype=np.float64)
     axes = []
     for row, column in enumerate(schema.quasi_identifiers):
@@ -213,37 +214,6 @@ def _nodes(column: Column, values: pl.Series) -> NDArray[np.int32]:
         for level, label in enumerate(path):
             nodes[code, level] = numbers[level].setdefault(label, len(numbers[level]))
     return nodes
-
-
-def _identifiers(column: pl.Series) -> pl.Series:
-    """Identifiers as text, one row a person."""
-    if column.null_count():
-        raise ViewError(
-            f"column {column.name}: every row needs an identifier; {column.null_count()} of {len(column)} rows have "
-            "none. Give them one, or remove the rows"
-        )
-    if len(column) and not (column.dtype == pl.String or column.dtype.is_integer()):
-        raise ViewError(
-            f"column {column.name}: identifiers must be text or whole numbers; found {column.dtype}. "
-            "Write them as text, since decimals and dates have several spellings"
-        )
-    texts = composed(column.cast(pl.String) if len(column) else column.clear().cast(pl.String))
-    if texts.hash().n_unique() < len(texts):  # equal hashes are cheap to rule out, equal texts are not
-        repeated = len(texts) - texts.n_unique()
-        if repeated:
-            raise ViewError(
-                f"column {column.name}: at most one row a person a view; {repeated} rows repeat an identifier. "
-                "Keep one row a person, for example the latest"
-            )
-    return texts
-
-
-def read_identifiers(source: Any, name: str) -> pl.Series:
-    """The identifiers in a table's column of that name, each once."""
-    table = read_table(source)
-    if name not in table.columns:
-        raise ViewError(f"a list of people must have a column {name}, with that name in its first line")
-    return _identifiers(table[name].drop_nulls().unique(maintain_order=True))
 
 
 def _locate(column: pl.Series, declared: Column, out: FloatArray) -> Axis:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from republish.errors import LedgerError
+from republish.panics import contained
 
 _CHUNK = 1 << 20
 
@@ -71,7 +72,7 @@ def read_parquet(place: Path | Sequence[Path], columns: Sequence[str] | None = N
         return table
     lacking = [name for name in columns if name not in table.columns]
     if lacking:
-        raise pl.exceptions.ColumnNotFoundError(f"no part has {len(lacking)} of the columns asked for")
+        raise LedgerError(f"no part of a table has {len(lacking)} of its columns; restore it from a backup")
     return table.select(columns)
 
 
@@ -114,9 +115,11 @@ def write_parquet(frame: pl.DataFrame, place: Path, **options: Any) -> None:
 def read_csv(place: Path | Sequence[Path], **options: Any) -> pl.DataFrame:
     """The table in a CSV file, or in all the parts of a folder or list; the options are those of `polars.read_csv`."""
     parts = _parts(place, ".csv")
-    return pl.concat(
-        [pl.read_csv(part if is_local(part) else part.read_bytes(), **options) for part in parts]
-    )
+    tables = []
+    for part in parts:
+        with _whole(part):
+            tables.append(pl.read_csv(_source(part), **options))
+    return pl.concat(tables)
 
 
 def write_csv(frame: pl.DataFrame, place: Path) -> None:
@@ -155,18 +158,30 @@ def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _read(part: Path, columns: Sequence[str] | None) -> pl.DataFrame:
     wanted = None if columns is None else list(columns)
-    if is_local(part):
-        return pl.read_parquet(part, columns=wanted)
-    return pl.read_parquet(io.BytesIO(part.read_bytes()), columns=wanted)
+    with _whole(part):
+        return pl.read_parquet(_source(part), columns=wanted)
 
 
 def _schema(part: Path) -> Mapping[str, pl.DataType]:
-    if is_local(part):
-        return pl.read_parquet_schema(part)
-    return pl.read_parquet_schema(io.BytesIO(part.read_bytes()))
+    with _whole(part):
+        return pl.read_parquet_schema(_source(part))
 
 
 def _rows(part: Path) -> int:
-    if is_local(part):
-        return int(pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
-    return int(pl.scan_parquet(io.BytesIO(part.read_bytes())).select(pl.len()).collect().item())
+    with _whole(part):
+        return int(pl.scan_parquet(_source(part), glob=False).select(pl.len()).collect().item())
+
+
+def _source(part: Path) -> Path | io.BytesIO:
+    return part if is_local(part) else io.BytesIO(part.read_bytes())
+
+
+@contextmanager
+def _whole(part: Path) -> Iterator[None]:
+    """Words for a stored file that cannot be read, or lacks what it was written with."""
+    damaged = f"{part} is damaged; restore it from a backup"
+    try:
+        with contained(LedgerError, damaged):
+            yield
+    except pl.exceptions.PolarsError:
+        raise LedgerError(damaged) from None

@@ -19,6 +19,7 @@ class Published:
     """What one `publish` did: the numbers of the release, its verification, and where its files are.
 
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
+    `meant` is what would have been refused as a mistake, had nobody said that it is meant.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Published:
     verification: Verification
     folder: Path | None
     gate: Verdict | None = None
+    meant: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -47,6 +49,8 @@ class Published:
             "verification": self.verification.as_dict(),
             "folder": str(self.folder) if self.folder else None,
         }
+        if self.meant:
+            document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
 
     def _repr_html_(self) -> str:

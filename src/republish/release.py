@@ -211,7 +211,7 @@ def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
             cells = [name for name in types if name not in (*plain, "group")]
             by_group = pl.DataFrame([read_parquet(path, [name])[name].gather(a_row) for name in cells])
             rest = read_parquet(path, plain).select(plain) if plain else pl.DataFrame()
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, OSError, LedgerError):
         raise LedgerError(
             f"{folder / TABLE_PARQUET} is missing or damaged; restore it from a backup"
         ) from None

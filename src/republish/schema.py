@@ -23,6 +23,9 @@ from republish.names import listed, require_names
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 KINDS = ("number", "ordered", "category", "date")
+DROP_POINT_ZERO = "drop-point-zero"
+NORMAL_FORMS = ("strip", "lower-case", DROP_POINT_ZERO, "drop-leading-zeros")
+"""What may be done to identifiers before people are recognised by them, in this order."""
 DISTANCES = ("equal", "ordered", "hierarchical")
 PUBLISH = "publish"  # what `direct` says
 
@@ -164,7 +167,8 @@ class Schema:
     """The roles of all columns of a table; a column without a role is an error wherever it appears.
 
     `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
-    insensitive columns that may be published although their values look as if they named people.
+    insensitive columns that may be published although their values look as if they named people. `normal` is the form
+    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
     """
 
     identifier: str | None = None
@@ -174,6 +178,7 @@ class Schema:
     missing: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     direct: tuple[str, ...] = ()
+    normal: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -184,6 +189,7 @@ class Schema:
         missing: Iterable[str] = (),
         dropped: Iterable[str] = (),
         direct: Iterable[str] = (),
+        normal: Iterable[str] = (),
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -200,6 +206,7 @@ class Schema:
                 f"direct of a schema names insensitive columns; {listed(others)} is none. Other columns say it "
                 f'themselves: Category(name, direct="{PUBLISH}")'
             )
+        object.__setattr__(self, "normal", _normal(normal, identifier))
         names = (*self.columns, *self.dropped)
         twice = sorted(name for name, roles in Counter(names).items() if roles > 1)
         if twice:
@@ -316,8 +323,10 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         if role not in ROLES:
             raise SchemaError(f"column {name} needs a role: one of {', '.join(ROLES)}")
         plain = role in ("identifier", "insensitive", "drop")
-        if plain and settings.keys() - {"role", "kind", *(["direct"] if role == "insensitive" else [])}:
-            raise SchemaError(f"column {name}: an {role} has no setting but its role; remove the others")
+        own = {"identifier": {"normal"}, "insensitive": {"direct"}}.get(role, set())
+        if plain and settings.keys() - {"role", "kind", *own}:
+            but = "".join(f" and `{setting}`" for setting in sorted(own))
+            raise SchemaError(f"column {name}: an {role} has no setting but its role{but}; remove the others")
         if settings.get("direct", PUBLISH) != PUBLISH:
             raise SchemaError(f'column {name}: direct may be "{PUBLISH}" only, or left out')
         by_role[role].append(name if plain else _column(name, settings, folder))
@@ -338,7 +347,20 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         dropped=by_role["drop"],
         direct=[name for name in by_role["insensitive"] if "direct" in columns[name]],
         missing=_missing(document),
+        normal=columns[by_role["identifier"][0]].get("normal", ()) if by_role["identifier"] else (),
     )
+
+
+def _normal(forms: Iterable[str], identifier: str | None) -> tuple[str, ...]:
+    """The forms in the order in which they are applied."""
+    if isinstance(forms, str) or not isinstance(forms, Iterable):
+        forms = [forms]
+    given = list(forms)
+    if not all(form in NORMAL_FORMS for form in given):
+        raise SchemaError(f"the normal form of identifiers is a list of some of {', '.join(NORMAL_FORMS)}")
+    if given and identifier is None:
+        raise SchemaError("a normal form is one of identifiers; label a column as the identifier")
+    return tuple(form for form in NORMAL_FORMS if form in given)
 
 
 def _missing(document: Mapping[str, Any]) -> list[str]:
@@ -385,6 +407,8 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
     columns: dict[str, Any] = {}
     if schema.identifier:
         columns[schema.identifier] = {"role": "identifier"}
+        if schema.normal:
+            columns[schema.identifier]["normal"] = list(schema.normal)
     roles = [("quasi-identifier", column) for column in schema.quasi_identifiers]
     if schema.sensitive:
         roles.append(("sensitive", schema.sensitive))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from republish.frozen import is_as_recorded, policy_record, require_another_rele
 from republish.gate import Gate
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
+from republish.identifiers import normal_texts, require_whole
 from republish.inference import Reasoning
 from republish.keeping import write_private
 from republish.ledger import Draft, Entry, Ledger
@@ -31,6 +32,7 @@ from republish.metrics import measure
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
 from republish.migration import migrate
 from republish.places import place_of
+from republish.plausibility import other_spelling, require_plausible, turnout
 from republish.policy import Policy, read_policy
 from republish.publishable import require_publishable, shapes_of
 from republish.published import Published
@@ -220,7 +222,8 @@ class Series:
 
     def pseudonyms(self, identifiers: Iterable[str]) -> pl.Series:
         """The pseudonyms of these people in this series."""
-        return pseudonym_texts(self.secret().pseudonyms(identifiers))
+        texts = normal_texts(pl.Series(identifiers, dtype=pl.String), self.policy.schema.normal)
+        return pseudonym_texts(self.secret().pseudonyms(texts))
 
     def secret(self) -> Secret:
         """The secret of the series, checked against the fingerprint in the ledger."""
@@ -278,6 +281,7 @@ class Series:
         progress: Progress | None = None,
         compromised: Any = None,
         engine: Engine | None = None,
+        meant: Collection[str] = (),
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -285,10 +289,11 @@ class Series:
 
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
-        machines: see `republish.engines`.
+        machines: see `republish.engines`. `meant` says what would else be refused as a mistake: "new-people", that
+        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one.
         """
         if engine is not None:
-            return engine.publish(self, view, as_of, dry_run, progress, compromised)
+            return engine.publish(self, view, as_of, dry_run, progress, compromised, meant)
         step = progress or (lambda _: None)
         with self.ledger.lock("publish --dry-run") if dry_run else self.writing("publish"):
             self.ledger.require_present()
@@ -298,13 +303,14 @@ class Series:
             require_another_release(self.policy, records, self.root)
             secret, schema = self.secret(), self.schema
             step(STEPS[0])
-            raw = read_view(view, schema, self.known_values() if number > 1 else None).pseudonymous(secret)
-            require_publishable(schema, shapes_of(raw))
+            read = read_view(view, schema, self.known_values() if number > 1 else None)
+            require_publishable(schema, shapes_of(read))
+            raw, memory = read.pseudonymous(secret), self.memory()
+            said = self._plausible(read, raw, memory, meant)
             if compromised is not None:
                 raw = with_compromised(raw, compromised, self.policy, secret)
             faults.reach("view-read")
             step(STEPS[1])
-            memory = self.memory()
             rng = secret.generator(self.policy.seed, number, "publisher")
             grouping = self.policy.publisher.publish(raw, memory, rng)
             faults.reach("grouped")
@@ -330,6 +336,7 @@ class Series:
                     verification=verification,
                     folder=None if dry_run else self.ledger.layout.release(number),
                     gate=self._judge(release, raw, seen, step),
+                    meant=said,
                 )
                 if dry_run:
                     return done
@@ -344,6 +351,18 @@ class Series:
                 del payload["folder"]
                 self.ledger.commit(draft, "release", payload, head)
         return done
+
+    def _plausible(
+        self, read: Microdata, raw: Microdata, memory: Memory, meant: Collection[str]
+    ) -> tuple[str, ...]:
+        """Refuse a view that can hardly be the next one; return what of it is meant."""
+        assert raw.people is not None and read.identifiers is not None
+        texts, records = read.identifiers, self.records
+        found = turnout(raw.people, memory, records[-1].payload["rows"] if records else 0)
+        said = require_plausible(found, meant, lambda: other_spelling(texts, self.secret(), memory))
+        if not found.known:
+            require_whole(texts, read.schema)
+        return said
 
     def _write_release(self, draft: Draft, view: Microdata, grouping: Grouping, moment: str) -> IntArray:
         """Write what may leave the house; return the published group of every row of the view."""

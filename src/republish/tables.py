@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,18 @@ from republish.databases import is_database
 from republish.errors import ViewError
 from republish.kernels import kernel
 from republish.names import listed
+from republish.panics import contained
 
 _SEPARATORS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*("|$)')
 
 
+_UNREADABLE = (
+    "the table cannot be read: a library gave up on it. Write the file anew, or write its cells as text"
+)
+
+
+@contained(ViewError, _UNREADABLE)
 def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] = ()) -> pl.DataFrame:
     """The table as a polars frame; CSV columns are text, empty cells and `missing` texts are null.
 
@@ -45,9 +53,13 @@ def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] 
     return _blank_to_null(frame, missing)
 
 
+@contained(ViewError, _UNREADABLE)
 def header(source: Path) -> list[str]:
     """The column names of a CSV or Parquet file."""
-    return list(pl.read_parquet_schema(source)) if _is_parquet(source) else _header_of(source)[0]
+    if not _is_parquet(source):
+        return _header_of(source)[0]
+    with _parquet(source):
+        return list(pl.read_parquet_schema(source))
 
 
 def _read_file(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.DataFrame:
@@ -58,7 +70,10 @@ def _read_file(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.Data
     if not path.is_file():
         raise ViewError(f"{path} must be a regular file, not a pipe or a device; write it to a file first")
     try:
-        return _read_parquet(path) if _is_parquet(path) else _read_csv(path, missing, numbers)
+        if not _is_parquet(path):
+            return _read_csv(path, missing, numbers)
+        with _parquet(path):
+            return pl.read_parquet(path)
     except PermissionError:
         raise ViewError(f"{path} may not be read by this user; change its mode or its owner") from None
 
@@ -68,9 +83,11 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+@contextmanager
+def _parquet(path: Path) -> Iterator[None]:
+    """Words for a file that is damaged; those of its reader may quote cells."""
     try:
-        return pl.read_parquet(path)
+        yield
     except (pl.exceptions.PolarsError, OSError):
         raise ViewError(
             f"{path.name} starts like a Parquet file and cannot be read as one; write it anew"
@@ -210,12 +227,12 @@ def _from_memory(source: Any) -> pl.DataFrame:
 
 
 def _blank_to_null(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
-    """Text `""` and the schema's own marks become null, categorical text plain text."""
+    """Text `""` and the schema's own marks become null, categorical text and columns of nothing plain text."""
     steps = []
     for name, dtype in frame.schema.items():
         column = pl.col(name)
-        if isinstance(dtype, pl.Categorical | pl.Enum):
+        if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
             column = column.cast(pl.String)
-        if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
+        if isinstance(dtype, pl.String | pl.Categorical | pl.Enum | pl.Null):
             steps.append(pl.when(column.is_in(["", *missing])).then(None).otherwise(column).alias(name))
     return frame.with_columns(steps) if steps else frame

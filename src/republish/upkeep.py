@@ -11,9 +11,9 @@ import polars as pl
 
 from republish.errors import PolicyError, ViewError
 from republish.hierarchies import read_hierarchy
+from republish.identifiers import read_identifiers
 from republish.ledger import Draft
 from republish.memory import KEY, Memory
-from republish.microdata import read_identifiers
 from republish.names import listed
 from republish.places import read_parquet, write_parquet
 from republish.policy import table_hierarchies
@@ -79,7 +79,7 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
     """
     schema = series.schema
     assert schema.identifier is not None
-    texts = read_identifiers(identifiers, schema.identifier)
+    texts = read_identifiers(identifiers, schema.identifier, schema.normal)
     with series.writing("forget"):
         head = series.ledger.head
         people = series.secret().pseudonyms(texts)

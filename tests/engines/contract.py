@@ -53,7 +53,7 @@ class EngineContract:
         made = series(tmp_path / "s", PUBLISHERS["tau-safety"])
         first, second = weeks(self.rows, 2)
         for path in write(tmp_path, [first, first.clear(), second]):
-            made.publish(path, engine=engine)
+            made.publish(path, engine=engine, meant=["fewer-rows"])
         assert [(r.payload["rows"], r.payload["groups"] > 0) for r in made.records] == [
             (first.height, True),
             (0, False),

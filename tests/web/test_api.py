@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -357,3 +358,38 @@ def test_a_worker_that_is_killed_leaves_words_and_a_whole_series(
         assert len(client.get("/api/series/visits").json()["releases"]) == releases
         assert published(client, "visits", csv(3))["result"]["release"] == releases + 1
     assert Series.open(tmp_path / "visits").verify().holds
+
+
+@pytest.mark.parametrize("meant", ["fewer-rows", "new-people"])
+def test_an_implausible_view_is_refused_until_it_is_meant(tmp_path: Path, meant: str) -> None:
+    odd = (
+        view(1).clear()
+        if meant == "fewer-rows"
+        else view(1).with_columns(pl.concat_str(pl.lit("0"), "patient").alias("patient"))
+    )
+    with desk(make_series(tmp_path / "visits")) as client:
+        body: dict[str, Any] = {"upload": upload(client, odd.write_csv().encode())}
+        tried = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
+        assert (tried["state"], tried["problem"]) == ("failed", "Implausible")
+        assert f"--{meant}" in tried["message"]
+        body["meant"] = [meant]
+        again = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
+        assert (again["state"], again["result"]["meant"]) == ("done", [meant])
+        done = ended(client, client.post("/api/series/visits/publish", json=body).json())
+        assert (done["state"], done["result"]["meant"]) == ("done", [meant])
+        assert client.post("/api/series/visits/dry-run", json=body | {"meant": ["x"]}).status_code == 422
+
+
+def test_a_fault_claims_nothing_that_was_not_checked(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def fail(_: str) -> None:
+        raise panic("secret-person-1")
+
+    monkeypatch.setattr(client.app.state.desk, "one", fail)  # type: ignore[attr-defined]
+    answer = client.get("/api/series/visits")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["kind"]) == (500, "Unforeseen")
+    assert "secret-person" not in answer.text and "intact" not in error["message"]

@@ -558,3 +558,17 @@ def test_no_figure_is_hidden_on_a_small_screen() -> None:
     small = (STATIC / "desk.css").read_text().partition("@media (max-width: 640px)")[2].partition("@media")[0]
     gone = re.findall(r"([^{}]+)\{[^{}]*display: none", small)
     assert [one.strip() for one in gone if "thead" not in one] == []
+
+
+def test_what_is_meant_is_ticked_at_the_trial_run_and_kept_for_the_confirmation(
+    client: TestClient, fresh: str
+) -> None:
+    sent = post(client, f"/s/{fresh}/publish", view(1).clear().write_csv())
+    address = str(sent.url.path)  # type: ignore[attr-defined]
+    assert 'name="meant" value="fewer-rows"' in client.get(address).text
+    refused = ended(client, post(client, f"{address}/dry-run").url.path)  # type: ignore[attr-defined]
+    assert "say so at the trial run" in refused and "--fewer-rows" not in refused
+    assert f'href="{address}"' in refused
+    done = post(client, f"{address}/confirm", **tried(client, address, meant="fewer-rows"))
+    assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+    assert desk_of(client).one(fresh).releases[-1].rows == 0

@@ -12,6 +12,7 @@ from republish import __version__
 from republish.cli import attack, export, keep, look, publish, query, report, reproduce, serve, start, tune
 from republish.cli.output import say_error
 from republish.errors import RepublishError
+from republish.panics import is_panic, unheard
 
 app = typer.Typer(
     name="republish",
@@ -24,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_DEVELOPING = "REPUBLISH_TRACEBACK"  # for developers: what is shown then may show cells
 _FIRST, _EVERY, _LOOK, _KEEP = "Begin", "Every week", "Look", "Keep"
 
 app.command("demo", rich_help_panel=_FIRST)(start.demo)
@@ -66,6 +68,14 @@ def _options(
 
 def main() -> None:
     """Run one command; errors become one sentence and an exit code, never a traceback."""
+    if os.environ.get(_DEVELOPING):
+        sys.exit(_run())
+    with unheard():
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
     try:
         code = app(standalone_mode=False)
     except RepublishError as problem:
@@ -83,17 +93,19 @@ def main() -> None:
             f"the system refused {problem.filename or 'a file'}: {problem.strerror}; check path and rights",
             "System",
         )
-    except Exception as problem:
+    except BaseException as problem:
+        if not isinstance(problem, Exception) and not is_panic(problem):
+            raise
         code = 2
         if hasattr(problem, "format_message"):  # wrong use, as the parser of the command line says it
             say_error(f"{problem.format_message()} See republish --help, or --help after a command", "Usage")
-            sys.exit(code)
-        if os.environ.get("REPUBLISH_TRACEBACK"):  # for developers: a traceback may show cells
+            return code
+        if os.environ.get(_DEVELOPING):
             raise
         where = traceback.extract_tb(problem.__traceback__)[-1]
         say_error(
-            f"an unforeseen {type(problem).__name__} at {os.path.basename(where.filename)}:{where.lineno}; "  # noqa: PTH119
-            "what was published before is intact. Please report it with this line",
+            f"an unforeseen {type(problem).__name__} at {os.path.basename(where.filename)}:{where.lineno}. "  # noqa: PTH119
+            "Please report it with this line; `republish verify` tells whether what was published before is intact",
             "Unforeseen",
         )
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0

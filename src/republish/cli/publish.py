@@ -55,6 +55,13 @@ def publish(
     engine: EngineName = None,
     master: Master = LOCAL,
     part_rows: PartRows = None,
+    new_people: Annotated[
+        bool, typer.Option("--new-people", help="It is meant that almost nobody in the view is recognised.")
+    ] = False,
+    fewer_rows: Annotated[
+        bool,
+        typer.Option("--fewer-rows", help="It is meant that the view is empty or a small part of the last."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -62,18 +69,20 @@ def publish(
     from republish.about import limits_of
     from republish.cli.export import export_published, require_target
     from republish.databases import is_database
+    from republish.plausibility import FEWER_ROWS, NEW_PEOPLE
     from republish.series import STEPS, Series
 
     opened = Series.open(series)
     if into is not None:
         require_target(into)  # before anything is published
+    meant = [name for name, said in ((NEW_PEOPLE, new_people), (FEWER_ROWS, fewer_rows)) if said]
     shown = "a view from a database" if is_database(view) else Path(view).name
     with (
         engine_of(engine, master, part_rows) as where,
         steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
         telling(opened),
     ):
-        done = opened.publish(view, as_of, dry_run, step, compromised, where)
+        done = opened.publish(view, as_of, dry_run, step, compromised, where, meant)
     refused = done.gate is not None and not done.gate.passed
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if as_json:

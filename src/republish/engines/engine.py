@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from republish.attacks.adversary import Adversary
@@ -52,6 +52,7 @@ class Engine(ABC):
         dry_run: bool = False,
         progress: Callable[[str], None] | None = None,
         compromised: Any = None,
+        meant: Collection[str] = (),
     ) -> Published:
         """One release of a view: see `Series.publish`."""
         if compromised is not None:
@@ -59,7 +60,7 @@ class Engine(ABC):
                 "compromised records are for releases made by one process; leave out the engine"
             )
         return publish_in_parts(
-            series, view, self.mover(), self.part_rows, self.parts, as_of, dry_run, progress
+            series, view, self.mover(), self.part_rows, self.parts, as_of, dry_run, progress, meant
         )
 
     def verify(

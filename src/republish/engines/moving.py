@@ -20,6 +20,7 @@ import polars as pl
 
 from republish import errors
 from republish.errors import LedgerError, RepublishError
+from republish.panics import is_panic
 from republish.types import IntArray
 
 FACT, PROBLEM = "fact", "problem"
@@ -164,7 +165,9 @@ class Guarded:
             made = [_problem(type(problem).__name__, str(problem))]
         except (OSError, MemoryError):
             raise  # of the machine, not of the data: the engine tries again elsewhere
-        except Exception as problem:
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and not is_panic(problem):
+                raise
             if os.environ.get("REPUBLISH_TRACEBACK"):
                 traceback.print_exc()
             made = [

@@ -17,6 +17,7 @@ from republish.engines.files import read_intact
 from republish.engines.moving import Block, fact, spread, table_block, tables_of
 from republish.engines.survey import Domains, plain
 from republish.errors import ViewError
+from republish.identifiers import require_whole
 from republish.memory import KEY, Arrivals, Memory, compare, memory_of
 from republish.microdata import Microdata, read_view
 from republish.secret import Secret, order_of
@@ -52,11 +53,14 @@ class Pseudonymizing:
     secret: Secret
     buckets: int
     row_digests: int
+    release: int
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
         """The people of a chunk, a block for each bucket."""
         read = read_view(plain(frame), self.domains.schema, self.domains.values)
         assert read.identifiers is not None
+        if self.release == 1:  # later the people who are recognised tell how identifiers are spelled
+            require_whole(read.identifiers, self.domains.schema)
         people = self.secret.pseudonyms(read.identifiers)
         view = self.domains.view(read.points, read.codes, read.insensitive, people)
         if len(read.values) > len(self.domains.values) or not self.domains.hold(read.points):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ from republish.frozen import policy_record, require_another_release
 from republish.ledger.files import remove
 from republish.memory import KEY
 from republish.places import read_parquet, write_parquet
+from republish.plausibility import Turnout, require_plausible
 from republish.published import Published
 from republish.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
 from republish.requirements import Whole
@@ -62,6 +63,7 @@ def publish_in_parts(
     as_of: str | None = None,
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
+    meant: Collection[str] = (),
 ) -> Published:
     """One release of a view, made in parts of about `part_rows`, or in so many parts.
 
@@ -70,7 +72,7 @@ def publish_in_parts(
     step = progress or (lambda _: None)
     with series.ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
         try:
-            return _Run(series, mover, step).publish(view, part_rows, parts, as_of, dry_run)
+            return _Run(series, mover, step).publish(view, part_rows, parts, as_of, dry_run, meant)
         finally:
             mover.release()
 
@@ -86,7 +88,13 @@ class _Run:
         self.secret = series.secret()
 
     def publish(
-        self, view: Any, part_rows: int, parts: int | None, as_of: str | None, dry_run: bool
+        self,
+        view: Any,
+        part_rows: int,
+        parts: int | None,
+        as_of: str | None,
+        dry_run: bool,
+        meant: Collection[str],
     ) -> Published:
         series, ledger = self.series, self.series.ledger
         ledger.require_present()
@@ -99,6 +107,10 @@ class _Run:
         sizes = Sizes.of(domains.rows, part_rows, parts)
         self.step(STEPS[1])
         people, found = self._people(view, domains, sizes)
+        last = records[-1].payload["rows"] if records else 0
+        said = require_plausible(
+            Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, last), meant
+        )
         faults.reach("view-read")
         self.step(STEPS[2])
         making, grouped, facts, whole = self._grouped(people, domains, sizes)
@@ -145,6 +157,7 @@ class _Run:
                 ),
                 verification=verification,
                 folder=None if dry_run else ledger.layout.release(self.number),
+                meant=said,
             )
             if dry_run:
                 return done
@@ -173,7 +186,9 @@ class _Run:
     def _people(self, view: Any, domains: Domains, sizes: Sizes) -> tuple[Any, Met]:
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
         columns = list(domains.schema.columns)
-        pseudonymizing = Pseudonymizing(domains, self.secret, sizes.parts, self.series.row_digests)
+        pseudonymizing = Pseudonymizing(
+            domains, self.secret, sizes.parts, self.series.row_digests, self.number
+        )
         rows = self.mover.rows(view, columns, pseudonymizing)
         files = tuple(
             (self.series.ledger.path(name), self.series.ledger.recorded(name))

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from republish.errors import PolicyError, ViewError
+from republish.identifiers import normal_texts
 from republish.knowledge.classes import Classes
 from republish.knowledge.kernel import kernel_prior
 from republish.knowledge.knowledge import Knowledge, codes_of
@@ -69,9 +70,8 @@ def _regressed(
     """The prior of every class by kernel regression over everybody's first appearance."""
     assert schema.identifier is not None
     tables = [pl.DataFrame(read_table(view)) for view in views]
-    first = pl.concat(tables, how="vertical_relaxed").unique(
-        schema.identifier, keep="first", maintain_order=True
-    )
+    every = pl.concat(tables, how="vertical_relaxed")
+    first = every.filter(normal_texts(every[schema.identifier], schema.normal).is_first_distinct())
     corpus = read_view(first, schema, knowledge.values.rename(""))
     people, count = knowledge.classes.of(corpus), knowledge.classes.count
     prior = kernel_prior(corpus, corpus, bandwidth)

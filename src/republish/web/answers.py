@@ -113,7 +113,7 @@ def unforeseen(connection: HTTPConnection, problem: BaseException) -> Response:
     return answer(
         connection,
         500,
-        f"an unforeseen {place}; what was published before is intact",
+        f"an unforeseen {place}",
         kind="Unforeseen",
-        remedy="Please report it with this line",
+        remedy="Please report it with this line; `republish verify` tells whether what was published before is intact",
     )

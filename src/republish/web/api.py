@@ -94,6 +94,11 @@ class PublishBody(ViewBody):
     """Which upload, and the date that its release speaks of."""
 
     as_of: str | None = Field(None, max_length=40, description="A date, later than that of the last release.")
+    meant: list[Literal["new-people", "fewer-rows"]] = Field(
+        default_factory=list,
+        description="What would else be refused as a mistake: almost nobody in the view is recognised; it is empty or "
+        "a small part of the last one.",
+    )
 
 
 class ConfirmBody(PublishBody):
@@ -335,11 +340,12 @@ def _work(api: APIRouter, desk: Desk) -> None:
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
-        return JobModel(**shown(desk.start_dry_run(name, body.upload, body.as_of)))
+        return JobModel(**shown(desk.start_dry_run(name, body.upload, body.as_of, body.meant)))
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
     def publish(name: Name, body: ConfirmBody) -> JobModel:
-        return JobModel(**shown(desk.start_publish(name, body.upload, body.as_of, body.expected_head)))
+        job = desk.start_publish(name, body.upload, body.as_of, body.expected_head, body.meant)
+        return JobModel(**shown(job))
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)
     def attack(name: Name, body: Annotated[AttackBody, Body()]) -> JobModel:

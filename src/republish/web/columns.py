@@ -14,6 +14,7 @@ import polars as pl
 
 from republish.errors import RepublishError, SchemaError, ViewError
 from republish.names import listed
+from republish.panics import is_panic
 from republish.tables import header, read_table
 
 if TYPE_CHECKING:
@@ -35,11 +36,6 @@ def legible() -> Iterator[None]:
         if is_panic(problem):
             raise _damaged() from None
         raise
-
-
-def is_panic(problem: BaseException) -> bool:
-    """Whether a library in Rust gave up; that is no `Exception`."""
-    return type(problem).__name__ == "PanicException"
 
 
 def names_in(view: Path) -> list[str]:

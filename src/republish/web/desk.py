@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from republish.errors import LedgerError, RepublishError
+from republish.panics import is_panic
 from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, look
 from republish.web.columns import compare, legible
 from republish.web.cut_off import is_going_on, require_unlocked, words
@@ -102,7 +103,9 @@ class Desk:
             return self.one(name)
         except RepublishError as problem:
             return str(problem)
-        except Exception as problem:  # whatever lies in its folder
+        except BaseException as problem:  # whatever lies in its folder
+            if not isinstance(problem, Exception) and not is_panic(problem):
+                raise
             return f"an unforeseen {type(problem).__name__} when it was opened; restore it from a backup"
 
     def one(self, name: str) -> SeriesFacts:
@@ -222,19 +225,26 @@ class Desk:
 
     # What takes long ------------------------------------------------------------------------------
 
-    def start_dry_run(self, name: str, upload: str, as_of: str | None = None) -> Job:
-        """Everything of a publish but the commit."""
-        return self._start_writing("dry-run", name, upload, as_of)
+    def start_dry_run(
+        self, name: str, upload: str, as_of: str | None = None, meant: Sequence[str] = ()
+    ) -> Job:
+        """Everything of a publish but the commit; `meant` is that of `Series.publish`."""
+        return self._start_writing("dry-run", name, upload, as_of, meant)
 
     def start_publish(
-        self, name: str, upload: str, as_of: str | None = None, expected_head: str | None = None
+        self,
+        name: str,
+        upload: str,
+        as_of: str | None = None,
+        expected_head: str | None = None,
+        meant: Sequence[str] = (),
     ) -> Job:
         """Publish a view; the upload is erased when it has ended.
 
         `expected_head` is `head` in the result of a trial run: with it, nothing is published to a series that has
         changed since.
         """
-        return self._start_writing("publish", name, upload, as_of, expected_head)
+        return self._start_writing("publish", name, upload, as_of, meant, expected_head)
 
     def start_attack(
         self, name: str, adversary: Mapping[str, Any] | None = None, attacks: Sequence[str] | None = None
@@ -327,7 +337,13 @@ class Desk:
         self.uploads.close()
 
     def _start_writing(
-        self, kind: str, name: str, upload: str, as_of: str | None, expected: str | None = None
+        self,
+        kind: str,
+        name: str,
+        upload: str,
+        as_of: str | None,
+        meant: Sequence[str],
+        expected: str | None = None,
     ) -> Job:
         job = Job(kind, name)
         with self.opened(name) as series:
@@ -338,8 +354,8 @@ class Desk:
         if expected not in (None, head):
             raise Changed(CHANGED)
         view = self.uploads.use(upload)
-        task = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
-        task |= {"digest": view.digest, "expected_head": expected}
+        task: dict[str, Any] = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
+        task |= {"digest": view.digest, "expected_head": expected, "meant": list(meant)}
 
         def begin() -> None:
             self._note_upload(name, view)

@@ -138,6 +138,7 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     ),
     r"a release must be later than the last one, which is as of (.+?); give a later --as-of": _too_early,
     r"--as-of must be": "the date must be",
+    r"say that it is meant: --(new-people|fewer-rows)": "say so at the trial run",
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
     r"; give --knowledge DIR": ", and this series has no such knowledge",

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from republish.errors import RepublishError
+from republish.plausibility import MEANT
 from republish.report.words import ATTACKS
 from republish.web import NotFound, shown
 from republish.web.answers import status_of
@@ -41,6 +42,7 @@ class _Trial:
     series: str
     upload: str
     as_of: str
+    meant: tuple[str, ...] = ()
 
 
 class Working(Page):
@@ -96,13 +98,14 @@ class Working(Page):
     def dry_run(self, request: Request, form: FormData) -> Response:
         """Start a trial run as of a date; one that cannot be is asked for again, and the file is kept."""
         name, upload, as_of = request.path_params["name"], request.path_params["upload"], text(form, "as_of")
+        meant = tuple(one for one in MEANT if one in form.getlist("meant"))
         try:
-            job = self.desk.start_dry_run(name, upload, as_of or None)
+            job = self.desk.start_dry_run(name, upload, as_of or None, meant)
         except NotFound:
             raise
         except RepublishError as problem:
             return self.check(request, said(problem), as_of, status_of(problem))
-        self._trials[job.id] = _Trial(name, upload, as_of)
+        self._trials[job.id] = _Trial(name, upload, as_of, meant)
         for old in list(self._trials)[:-_REMEMBERED]:
             self._trials.pop(old, None)
         return self._to_job(job)
@@ -114,7 +117,7 @@ class Working(Page):
         if trial is None or (trial.series, trial.upload) != (name, upload) or not head:
             return self.check(request, _FIRST, "", 409)
         try:
-            job = self.desk.start_publish(name, upload, trial.as_of or None, expected_head=head)
+            job = self.desk.start_publish(name, upload, trial.as_of or None, head, trial.meant)
         except NotFound:
             raise
         except RepublishError as problem:

@@ -17,6 +17,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from republish.panics import is_panic
 from republish.web.answers import answer, unforeseen
 from republish.web.uploads import too_large
 
@@ -161,7 +162,9 @@ class Guard:
         except HTTPException as problem:  # the body is too large
             await body.drain(self._drained(connection))
             await answer(connection, problem.status_code, problem.detail)(scope, receive, protected)
-        except Exception as problem:
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and not is_panic(problem):
+                raise
             if begun:  # the answer cannot be taken back, only cut short
                 raise RuntimeError(f"an unforeseen {type(problem).__name__} cut an answer short") from None
             await unforeseen(connection, problem)(scope, receive, protected)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from republish.errors import RepublishError
+from republish.panics import is_panic
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -53,7 +54,11 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     try:
         require_known(series.schema, Path(task["view"]))
         done = series.publish(
-            Path(task["view"]), as_of=task.get("as_of"), dry_run=task["kind"] == "dry-run", progress=step
+            Path(task["view"]),
+            as_of=task.get("as_of"),
+            dry_run=task["kind"] == "dry-run",
+            progress=step,
+            meant=task.get("meant", ()),
         )
         note = note_since(series, known)
     finally:
@@ -124,12 +129,12 @@ def outcome_of(task: dict[str, Any], say: Say) -> dict[str, Any]:
         outcome = "refused" if problem.exit_code == 1 else "failed"
         return {outcome: str(problem), "kind": type(problem).__name__}
     except BaseException as problem:
-        if not isinstance(problem, Exception) and type(problem).__name__ != "PanicException":
+        if not isinstance(problem, Exception) and not is_panic(problem):
             raise
         where = traceback.extract_tb(problem.__traceback__)[-1]
         words = (
-            f"an unforeseen {type(problem).__name__} at {Path(where.filename).name}:{where.lineno}; what was published "
-            "before is intact. Please report it with this line"
+            f"an unforeseen {type(problem).__name__} at {Path(where.filename).name}:{where.lineno}. Please report it "
+            "with this line; `republish verify` tells whether what was published before is intact"
         )
         return {"failed": words, "kind": "Unforeseen"}
 
