@@ -293,7 +293,7 @@ def test_a_series_needs_an_identifier_and_a_free_folder(tmp_path: Path, series: 
     with pytest.raises(PolicyError, match="identifier"):
         Series.create(tmp_path / "n", Schema(quasi_identifiers=[Number("age")]), Mondrian(2))
     assert not (tmp_path / "n").exists()
-    with pytest.raises(LedgerError, match="new or empty"):
+    with pytest.raises(LedgerError, match="new or an empty"):
         Series.create(series.root, series.schema, Mondrian(2))
     with pytest.raises(LedgerError, match="no series"):
         Series.open(tmp_path / "nowhere")
