@@ -75,7 +75,7 @@ test-long: $(READY) $(EXTRAS)
 	$(PYTEST)
 
 test-nojit: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/test_cells.py tests/test_memory.py tests/test_events.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/release/test_cells.py tests/memory/test_memory.py tests/memory/test_event_lists.py
 
 bench: $(READY)
 	$(BIN)/python -m bench

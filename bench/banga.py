@@ -15,11 +15,11 @@ from scipy.spatial import cKDTree
 from bench.mondrian import least
 from bench.publish import PeakMemory
 from republish import Category, Mondrian, Number, Schema, read_view
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.metrics import discernibility, global_certainty_penalty, kl_divergence
 from republish.microdata import Microdata
 from republish.publishers.banga import BangA
-from republish.release import build_release
+from republish.release.release import build_release
 from republish.secret import Secret
 from republish.spatial import bulk_load, cube_of
 

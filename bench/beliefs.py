@@ -20,7 +20,7 @@ from republish.attacks import Adversary, attack_beliefs, granted_view
 from republish.datasets import hospital
 from republish.inference import METHODS, Groups, Reasoning, group_posteriors
 from republish.knowledge import read_knowledge
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers import BayFrame, JSReduce, Publisher
 
 

@@ -23,13 +23,14 @@ from republish.grouping import Grouping
 from republish.inference import Compromised, Reasoning
 from republish.kernels import kernel
 from republish.knowledge import Extracted, Knowledge, learn, read_knowledge
-from republish.memory import Memory, sight
+from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view
 from republish.orders import hilbert_order
-from republish.publishers import BayFrame, JSReduce, Mondrian, _in_order
-from republish.publishers._cuts import divergence, entropies
+from republish.publishers import BayFrame, JSReduce, Mondrian
+from republish.publishers._ordered import publisher as _in_order
+from republish.publishers._ordered.cuts import divergence, entropies
 from republish.requirements import LDiversity, TCloseness
-from republish.schema import Schema, read_schema
+from republish.schema.schema import Schema, read_schema
 from republish.secret import Secret
 
 Told = Callable[[Microdata, int], Microdata] | None

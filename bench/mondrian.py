@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial import cKDTree
 
-from republish.publishers._mondrian_kernel import Space
+from republish.publishers._kernels.mondrian import Space
 from republish.publishers.mondrian import divide
 from republish.requirements import KAnonymity, LDiversity, Requirement, Whole
 

@@ -20,8 +20,8 @@ import polars as pl
 
 from bench.publish import QUASI, SCHEMA
 from republish import BangA, CorSplit, JSReduce, MInvariance, Series, TauSafety
-from republish.engines.here import Here, HereMover
-from republish.engines.moving import FACT, Block, Task
+from republish.parts.blocks import FACT, Block, Task
+from republish.parts.in_process import Here, HereMover
 from republish.publishers import Publisher
 
 ROWS, RELEASES = 10**9, 52

@@ -20,7 +20,7 @@ import polars as pl
 
 from bench.publish import QUASI, SCHEMA
 from republish import BangA, Series
-from republish.engines import Spark
+from republish.parts import Spark
 from spark.cluster import Cluster
 
 ROWS = 10_000_000

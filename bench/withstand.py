@@ -20,15 +20,15 @@ import numpy as np
 
 from republish import Cohorts, CorSplit, MInvariance, TauSafety, read_schema
 from republish.attacks import History, history_of
-from republish.attacks.candidates import sizes
+from republish.attacks.excluding.candidates import sizes
 from republish.attacks.linear import Budget, linear
 from republish.datasets import census
-from republish.escapes import escape_risk
-from republish.papers.drawing import draw
+from republish.inference.determination import escape_risk
+from republish.memory.cohort_stays import NOBODY, TIED, Stays
+from republish.papers.pictures import draw
 from republish.papers.releases import SeededSeries
 from republish.papers.study import Figure, Lines
 from republish.publishers import Publisher
-from republish.stays import NOBODY, TIED, Stays
 
 PUBLISHERS: dict[str, Publisher] = {
     "m-invariance": MInvariance(m=6),

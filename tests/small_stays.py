@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from republish.stays import COLUMNS, FREE, NOBODY, NONE, TIED, Sighting, Stays, continued
+from republish.memory.cohort_stays import COLUMNS, FREE, NOBODY, NONE, TIED, Sighting, Stays, continued
 
 Place = tuple[int, int]
 """A cohort and a value."""

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from republish.arrays import WordArray
 from republish.errors import RepublishError, SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Intervals, Neighbours, Redaction
-from republish.identifiers import read_identifiers
 from republish.microdata import (
     FLAT,
     INTERVAL,
@@ -29,9 +29,9 @@ from republish.microdata import (
     read_view,
     sensitive_codes,
 )
-from republish.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
-from republish.types import WordArray
+from republish.sources.identifiers import read_identifiers
 
 MISSING = -np.inf
 SECRET = Secret(b"k" * 32)

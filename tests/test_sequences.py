@@ -24,13 +24,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from republish import CannotPublish, Category, LDiversity, Mondrian, Number, Schema, Series
 from republish.attacks import Adversary, History, attack, history_of
-from republish.engines import Here
 from republish.hierarchies import Hierarchy
-from republish.plausibility import MEANT
-from republish.published import Published
+from republish.parts import Here
 from republish.publishers import BayFrame, CorSplit, JSReduce, MInvariance, Publisher, TauSafety
+from republish.publishing.maintenance import amend_hierarchy, forget, withdraw
+from republish.publishing.plausibility import MEANT
+from republish.publishing.result import Published
 from republish.secret import VARIABLE
-from republish.upkeep import amend_hierarchy, forget, withdraw
 from slow import quick
 
 PLACES = ("11", "12", "21", "22")

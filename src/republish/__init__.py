@@ -20,7 +20,7 @@ _HOMES = {
         "SchemaError",
         "ViewError",
     ),
-    "republish.gate": ("Gate",),
+    "republish.gate.limits": ("Gate",),
     "republish.hierarchies": (
         "Calendar",
         "Hierarchy",
@@ -40,7 +40,7 @@ _HOMES = {
     ),
     "republish.metrics": ("Measures", "measure"),
     "republish.microdata": ("Microdata", "read_view"),
-    "republish.once": ("anonymize",),
+    "republish.publishing.one_table": ("anonymize",),
     "republish.publishers": (
         "BangA",
         "BayFrame",
@@ -53,7 +53,7 @@ _HOMES = {
         "TauSafety",
     ),
     "republish.publishers.breach": ("breach_probability",),
-    "republish.release": ("Release",),
+    "republish.release.release": ("Release",),
     "republish.requirements": (
         "AlphaKAnonymity",
         "BTPrivacy",
@@ -67,10 +67,10 @@ _HOMES = {
         "TCloseness",
         "parse_requirements",
     ),
-    "republish.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
-    "republish.published": ("Published",),
+    "republish.schema.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
+    "republish.publishing.result": ("Published",),
     "republish.series": ("Series",),
-    "republish.verify": ("Verification", "verify_table"),
+    "republish.verify.table": ("Verification", "verify_table"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from republish.errors import RepublishError as RepublishError
     from republish.errors import SchemaError as SchemaError
     from republish.errors import ViewError as ViewError
-    from republish.gate import Gate as Gate
+    from republish.gate.limits import Gate as Gate
     from republish.hierarchies import Calendar as Calendar
     from republish.hierarchies import Hierarchy as Hierarchy
     from republish.hierarchies import Intervals as Intervals
@@ -106,8 +106,6 @@ if TYPE_CHECKING:
     from republish.metrics import measure as measure
     from republish.microdata import Microdata as Microdata
     from republish.microdata import read_view as read_view
-    from republish.once import anonymize as anonymize
-    from republish.published import Published as Published
     from republish.publishers import BangA as BangA
     from republish.publishers import BayFrame as BayFrame
     from republish.publishers import Cohorts as Cohorts
@@ -118,7 +116,9 @@ if TYPE_CHECKING:
     from republish.publishers import RPlusTree as RPlusTree
     from republish.publishers import TauSafety as TauSafety
     from republish.publishers.breach import breach_probability as breach_probability
-    from republish.release import Release as Release
+    from republish.publishing.one_table import anonymize as anonymize
+    from republish.publishing.result import Published as Published
+    from republish.release.release import Release as Release
     from republish.requirements import AlphaKAnonymity as AlphaKAnonymity
     from republish.requirements import BetaLikeness as BetaLikeness
     from republish.requirements import BTPrivacy as BTPrivacy
@@ -130,15 +130,15 @@ if TYPE_CHECKING:
     from republish.requirements import RecursiveDiversity as RecursiveDiversity
     from republish.requirements import TCloseness as TCloseness
     from republish.requirements import parse_requirements as parse_requirements
-    from republish.schema import Category as Category
-    from republish.schema import Date as Date
-    from republish.schema import Number as Number
-    from republish.schema import Ordered as Ordered
-    from republish.schema import Schema as Schema
-    from republish.schema import read_schema as read_schema
+    from republish.schema.schema import Category as Category
+    from republish.schema.schema import Date as Date
+    from republish.schema.schema import Number as Number
+    from republish.schema.schema import Ordered as Ordered
+    from republish.schema.schema import Schema as Schema
+    from republish.schema.schema import read_schema as read_schema
     from republish.series import Series as Series
-    from republish.verify import Verification as Verification
-    from republish.verify import verify_table as verify_table
+    from republish.verify.table import Verification as Verification
+    from republish.verify.table import verify_table as verify_table
 
 
 def __getattr__(name: str) -> Any:

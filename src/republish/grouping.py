@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.types import FloatArray, IntArray
+from republish.arrays import FloatArray, IntArray
 
 SUPPRESSED = -1
 

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import SchemaError
-from republish.types import IntArray
 
 ROOT = "*"
 SMALLEST_RUN = 2

@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from republish.arrays import FloatArray, IntArray, WordArray
 from republish.errors import SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
-from republish.identifiers import identifiers_of
-from republish.kinds import as_text, parse, require_single_values
 from republish.requirements import Whole
-from republish.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
-from republish.tables import read_table
-from republish.types import FloatArray, IntArray, WordArray
+from republish.sources.identifiers import identifiers_of
+from republish.sources.tables import read_table
+from republish.sources.values import as_text, parse, require_single_values
 
 if TYPE_CHECKING:
     from republish.inference import Compromised

@@ -13,16 +13,16 @@ from typing import Any
 
 import tomli_w
 
-from republish.databases.address import require_ledger
 from republish.errors import PolicyError
-from republish.gate import Gate, gate_from_mapping
+from republish.gate.limits import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.families import Uniqueness
-from republish.schema import Schema, schema_from_mapping, schema_to_mapping
+from republish.schema.schema import Schema, schema_from_mapping, schema_to_mapping
+from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"

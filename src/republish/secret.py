@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from republish.arrays import IntArray, WordArray
 from republish.errors import LedgerError
 from republish.kernels import kernel
-from republish.types import IntArray, WordArray
 
 VARIABLE = "REPUBLISH_SECRET"
 _BYTES = 32

@@ -13,49 +13,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish import faults
-from republish.about import Size, about_release
-from republish.compromised import with_compromised
-from republish.creation import create_folder
-from republish.dates import moment_of
+from republish.arrays import IntArray
 from republish.errors import LedgerError
-from republish.frozen import is_as_recorded, policy_record, require_another_release, require_as_recorded
-from republish.gate import Gate
+from republish.gate.limits import Gate
+from republish.gate.verdict import Verdict, recorded_problems
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
-from republish.identifiers import normal_texts, require_whole
 from republish.inference import Reasoning
-from republish.keeping import write_private
-from republish.ledger import Draft, Entry, Ledger
-from republish.memory import KEY, Memory, compare, read_membership, read_memory, sight
+from republish.ledger import Draft, Entry, Ledger, crash_points
+from republish.memory.memory import KEY, Memory, compare, read_membership, read_memory, sight
 from republish.metrics import measure
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
-from republish.migration import migrate
-from republish.places import place_of
-from republish.plausibility import other_spelling, require_plausible, turnout
 from republish.policy import Policy, read_policy
-from republish.publishable import require_publishable, shapes_of
-from republish.published import Published
 from republish.publishers import Publisher
-from republish.release import Release, build_release, read_release
-from republish.scales import Scales
-from republish.schema import Schema
+from republish.publishing.about import Size, about_release
+from republish.publishing.as_of import moment_of
+from republish.publishing.compromised_records import with_compromised
+from republish.publishing.create import create_folder
+from republish.publishing.migration import migrate
+from republish.publishing.plausibility import other_spelling, require_plausible, turnout
+from republish.publishing.policy_record import (
+    is_as_recorded,
+    policy_record,
+    require_another_release,
+    require_as_recorded,
+)
+from republish.publishing.private_files import write_private
+from republish.publishing.publishable import require_publishable, shapes_of
+from republish.publishing.result import Published
+from republish.release.domains import Scales
+from republish.release.release import Release, build_release, read_release
+from republish.schema.schema import Schema
 from republish.secret import Secret, pseudonym_texts
-from republish.types import IntArray
-from republish.verdict import Verdict, recorded_problems
-from republish.verify import Verification, verify_against_view, verify_release
-from republish.verify_beliefs import shown_to
-from republish.verify_bt import checks_of_beliefs
-from republish.verify_series import (
+from republish.sources.identifiers import normal_texts, require_whole
+from republish.sources.paths import place_of
+from republish.verify.bt_privacy import checks_of_beliefs
+from republish.verify.series import (
     Appearances,
     SeriesVerification,
     check_against_memory,
     signatures_of,
     verify_series,
 )
+from republish.verify.similarity import shown_to
+from republish.verify.table import Verification, verify_against_view, verify_release
 
 if TYPE_CHECKING:
-    from republish.engines import Engine
+    from republish.parts import Engine
 
 Progress = Callable[[str], None]
 STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
@@ -267,7 +271,7 @@ class Series:
             yield
 
     def _repr_html_(self) -> str:
-        from republish.display import series_html
+        from republish.show.html import series_html
 
         return series_html(self)
 
@@ -289,7 +293,7 @@ class Series:
 
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
-        machines: see `republish.engines`. `meant` says what would else be refused as a mistake: "new-people", that
+        machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one.
         """
         if engine is not None:
@@ -309,19 +313,19 @@ class Series:
             said = self._plausible(read, raw, memory, meant)
             if compromised is not None:
                 raw = with_compromised(raw, compromised, self.policy, secret)
-            faults.reach("view-read")
+            crash_points.reach("view-read")
             step(STEPS[1])
             rng = secret.generator(self.policy.seed, number, "publisher")
             grouping = self.policy.publisher.publish(raw, memory, rng)
-            faults.reach("grouped")
+            crash_points.reach("grouped")
             with self.ledger.stage(number) as draft:
                 step(STEPS[2])
                 group_of_row = self._write_release(draft, raw, grouping, moment)
                 draft.adopt_release()
-                faults.reach("release-written")
+                crash_points.reach("release-written")
                 step(STEPS[3])
                 release, verification = self._verify_draft(draft, raw, group_of_row, memory)
-                faults.reach("verified")
+                crash_points.reach("verified")
                 measures = measure(release, suppressed=grouping.suppressed)
                 seen = sight(raw, raw.row_digests(secret, self.row_digests), group_of_row, number, memory)
                 done = Published(
@@ -342,10 +346,10 @@ class Series:
                     return done
                 if done.gate is not None:
                     done.gate.require()
-                faults.reach("gated")
+                crash_points.reach("gated")
                 step(STEPS[5])
                 kept = write_private(self, draft, raw, grouping, seen, memory)
-                faults.reach("private-written")
+                crash_points.reach("private-written")
                 step(STEPS[6])
                 payload = done.as_dict() | kept | policy_record(self.policy)
                 del payload["folder"]
@@ -397,7 +401,7 @@ class Series:
         """What the gate says of all releases with this one, where the policy has a gate."""
         if self.policy.gate is None:
             return None
-        from republish.gatekeeper import Coming, WithDraft, judge  # attacks are loaded where they are made
+        from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
 
         step(STEPS[4])
         source = WithDraft(self, Coming(release, view, seen))

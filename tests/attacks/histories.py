@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from republish.attacks import History, Table
-from republish.events import Appearances, events_of
+from republish.memory.event_lists import Appearances, events_of
 
 Groups = Sequence[tuple[Mapping[str, str], Sequence[str]]]
 """The groups of one release: members with their values, and the values of counterfeits."""

@@ -15,15 +15,15 @@ import polars as pl
 import pytest
 
 from earlier.make import HERE, PARAMETERS, SECRET, make_views
-from republish import LedgerError, Series, faults
+from republish import LedgerError, Series
 from republish.attacks import history_of
-from republish.engines import Here
-from republish.ledger import Ledger, catalogue
+from republish.ledger import Ledger, catalogue, crash_points
 from republish.ledger.archive import restore
-from republish.memory import KEY
+from republish.memory.memory import KEY
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
+from republish.parts import Here
+from republish.publishing.maintenance import forget, withdraw
 from republish.secret import VARIABLE
-from republish.upkeep import forget, withdraw
 
 ID = "patient"
 CHANGED = 4
@@ -159,7 +159,7 @@ def test_a_killed_migration_leaves_the_old_form_or_the_new_one(
     old.ledger.close()
     sums = stored_words(old)
     command = [sys.executable, "-m", "republish", "withdraw", str(old.root), "1"]
-    environment = os.environ | {faults.VARIABLE: point}
+    environment = os.environ | {crash_points.VARIABLE: point}
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
     reader = Series.open(old.root)
@@ -213,7 +213,7 @@ def test_a_version_that_knows_no_forms_refuses_the_series(
 
 
 def test_a_trial_run_before_the_migration_can_be_confirmed_after_it(old: Series, views: list[Path]) -> None:
-    from republish.web.worker import outcome_of
+    from republish.web.jobs.worker import outcome_of
 
     task = {"root": str(old.root), "view": str(views[-1]), "as_of": NEXT}
     trial = outcome_of({**task, "kind": "dry-run"}, lambda line: None)["result"]

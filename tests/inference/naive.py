@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from republish.types import FloatArray
+from republish.arrays import FloatArray
 
 Weight = Callable[[FloatArray, Sequence[int]], float]
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import naive
+from republish.arrays import FloatArray
 from republish.errors import PolicyError
 from republish.inference import METHODS, Compromised, Groups, cascaded, group_posteriors, posterior
-from republish.types import FloatArray
 
 Group = tuple[FloatArray, list[int]]
 

@@ -16,7 +16,7 @@ from knowledge.random_knowledge import random_knowledge
 from republish import Category, Number, PolicyError, Schema, read_view
 from republish.inference import CASCADES, FORMS, Compromised, Reasoning, Respondents, Thoughts
 from republish.knowledge import Bands, Classes, Extracted, Knowledge, Listed, learn
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.secret import Secret
 
 SECRET = Secret.from_text("the same for all of these tests")

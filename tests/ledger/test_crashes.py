@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ledger.publisher import forget, publish, run, write_release
-from republish import faults
-from republish.ledger import Ledger
+from republish.ledger import Ledger, crash_points
 
 KILLED = -signal.SIGKILL
 
@@ -55,7 +54,7 @@ def assert_next_publisher_finds_order(root: Path, number: int) -> None:
 
 
 def test_every_point_is_tried_here() -> None:
-    assert sorted(faults.LEDGER) == sorted(NOT_COMMITTED + COMMITTED + IN_LOCK + ELSEWHERE)
+    assert sorted(crash_points.LEDGER) == sorted(NOT_COMMITTED + COMMITTED + IN_LOCK + ELSEWHERE)
 
 
 @pytest.mark.parametrize("point", NOT_COMMITTED)
@@ -156,7 +155,7 @@ def test_an_interrupt_right_after_the_commit_removes_nothing(
         if name == "after-commit":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(faults, "reach", interrupt)
+    monkeypatch.setattr(crash_points, "reach", interrupt)
     with pytest.raises(KeyboardInterrupt):
         publish(root)
     monkeypatch.undo()
@@ -170,7 +169,7 @@ def test_a_file_removed_during_the_commit_stops_it(root: Path, monkeypatch: pyte
             for path in (root / "private/memory").iterdir():
                 path.unlink()
 
-    monkeypatch.setattr(faults, "reach", removed)
+    monkeypatch.setattr(crash_points, "reach", removed)
     with pytest.raises(Exception, match="another process changed or removed"):
         publish(root)
     monkeypatch.undo()
@@ -180,11 +179,11 @@ def test_a_file_removed_during_the_commit_stops_it(root: Path, monkeypatch: pyte
 
 def test_faults_do_nothing_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REPUBLISH_FAULT", raising=False)
-    for name in faults.POINTS:
-        faults.reach(name)
+    for name in crash_points.POINTS:
+        crash_points.reach(name)
     monkeypatch.setenv("REPUBLISH_FAULT", "another-name")
-    for name in faults.POINTS:
-        faults.reach(name)
+    for name in crash_points.POINTS:
+        crash_points.reach(name)
 
 
 def test_a_death_while_forgetting_again_keeps_one_memory(root: Path) -> None:

@@ -14,9 +14,9 @@ from republish.errors import PolicyError, ViewError
 from republish.hierarchies import Hierarchy
 from republish.metrics import EXPLANATIONS, Levels, Measures, measure
 from republish.microdata import read_view
-from republish.release import read_release
-from republish.scales import Scales
-from republish.schema import Category, Number, Schema
+from republish.release.domains import Scales
+from republish.release.release import read_release
+from republish.schema.schema import Category, Number, Schema
 
 
 def test_every_measure_is_explained_in_a_sentence() -> None:

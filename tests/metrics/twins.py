@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from republish.cells import ALL_MISSING, SOME_MISSING, Cells
 from republish.grouping import Grouping
 from republish.hierarchies import Redaction
 from republish.metrics import Workload
 from republish.microdata import FLAT, Microdata, read_view
-from republish.release import Release, build_release
-from republish.schema import Category, Date, Number, Ordered, Schema
+from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.release.release import Release, build_release
+from republish.schema.schema import Category, Date, Number, Ordered, Schema
 from republish.secret import Secret
 
 MISSING = -math.inf

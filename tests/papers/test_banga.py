@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from republish.metrics import Workload, true_counts
-from republish.papers.banga import PAPER, answers, data, granular, judging, quality, times
+from republish.papers.banga import PAPER, answers, checks, data, granularity, quality, times
 from republish.papers.run import Reproduction, reproduce
 from republish.papers.study import Lines, Scale, Verdict
 
@@ -102,7 +102,7 @@ def test_a_growing_table_keeps_its_rows() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_cells_give_the_same_again() -> None:
-    first, second = (granular.run_granular(TINY, how=granular.ONE_BANGA) for _ in range(2))
+    first, second = (granularity.run_granular(TINY, how=granularity.ONE_BANGA) for _ in range(2))
     assert first == second
     assert [row["k"] for row in first] == [5, 10, 20, 50, 100, 1000]
 
@@ -135,34 +135,34 @@ def lines(**found: list[float]) -> Lines:
 @pytest.mark.parametrize(
     ("check", "low", "high", "verdict"),
     [
-        (judging.saves("low", "high", 100, 0.1), [1, 9, 1], [1, 10, 1], "holds"),
-        (judging.saves("low", "high", 100, 0.1), [1, 9.5, 1], [1, 10, 1], "holds in shape"),
-        (judging.saves("low", "high", 100, 0.1), [1, 10, 1], [1, 10, 1], "does not hold"),
-        (judging.saves_above_least("low", "high", 100, 0.48), [0, 110, 0], [0, 120, 0], "holds"),
-        (judging.saves_above_least("low", "high", 100, 0.48), [0, 119, 0], [0, 120, 0], "holds in shape"),
-        (judging.saves_above_least("low", "high", 100, 0.48), [0, 121, 0], [0, 120, 0], "does not hold"),
-        (judging.saves_above_least("low", "high", 100, 0.48), [0, 100, 0], [0, 100, 0], "does not hold"),
-        (judging.gap_grows("low", "high"), [1, 1, 1], [1, 2, 3], "holds"),
-        (judging.gap_grows("low", "high"), [1, 1, 1], [1, 3, 2], "holds in shape"),
-        (judging.gap_grows("low", "high"), [1, 1, 1], [3, 2, 1], "does not hold"),
-        (judging.gap_grows("low", "high"), [1], [3], "not run"),
-        (judging.steady("low", 0.05), [1, 1.05, 1.02], [], "holds"),
-        (judging.steady("low", 0.05), [1, 1.15, 1], [], "holds in shape"),
-        (judging.steady("low", 0.05), [1, 1.2, 1], [], "does not hold"),
-        (judging.steadier("low", "high"), [5, 6, 7], [1, 4, 7], "holds"),
-        (judging.steadier("low", "high"), [50, 60, 70], [1, 4, 7], "holds in shape"),
-        (judging.steadier("low", "high"), [1, 40, 70], [4, 5, 6], "does not hold"),
-        (judging.takes_times("low", 100, 10, 3.05), [1, 3, 0], [], "holds"),
-        (judging.takes_times("low", 100, 10, 3.05), [1, 4, 0], [], "holds in shape"),
-        (judging.takes_times("low", 100, 10, 3.05), [1, 5, 0], [], "does not hold"),
-        (judging.ratio_falls("low", "high", 100, 10), [8, 7], [10, 10], "holds"),
-        (judging.ratio_falls("low", "high", 100, 10), [7, 8], [10, 10], "does not hold"),
-        (judging.only("low", "high", 1000), [1, 1, 1], [1, 1], "holds"),
-        (judging.only("low", "high", 1000), [1, 1, 1], [1, 1, 1], "does not hold"),
-        (judging.only("low", "high", 1000), [1, 1], [1, 1], "not run"),
+        (checks.saves("low", "high", 100, 0.1), [1, 9, 1], [1, 10, 1], "holds"),
+        (checks.saves("low", "high", 100, 0.1), [1, 9.5, 1], [1, 10, 1], "holds in shape"),
+        (checks.saves("low", "high", 100, 0.1), [1, 10, 1], [1, 10, 1], "does not hold"),
+        (checks.saves_above_least("low", "high", 100, 0.48), [0, 110, 0], [0, 120, 0], "holds"),
+        (checks.saves_above_least("low", "high", 100, 0.48), [0, 119, 0], [0, 120, 0], "holds in shape"),
+        (checks.saves_above_least("low", "high", 100, 0.48), [0, 121, 0], [0, 120, 0], "does not hold"),
+        (checks.saves_above_least("low", "high", 100, 0.48), [0, 100, 0], [0, 100, 0], "does not hold"),
+        (checks.gap_grows("low", "high"), [1, 1, 1], [1, 2, 3], "holds"),
+        (checks.gap_grows("low", "high"), [1, 1, 1], [1, 3, 2], "holds in shape"),
+        (checks.gap_grows("low", "high"), [1, 1, 1], [3, 2, 1], "does not hold"),
+        (checks.gap_grows("low", "high"), [1], [3], "not run"),
+        (checks.steady("low", 0.05), [1, 1.05, 1.02], [], "holds"),
+        (checks.steady("low", 0.05), [1, 1.15, 1], [], "holds in shape"),
+        (checks.steady("low", 0.05), [1, 1.2, 1], [], "does not hold"),
+        (checks.steadier("low", "high"), [5, 6, 7], [1, 4, 7], "holds"),
+        (checks.steadier("low", "high"), [50, 60, 70], [1, 4, 7], "holds in shape"),
+        (checks.steadier("low", "high"), [1, 40, 70], [4, 5, 6], "does not hold"),
+        (checks.takes_times("low", 100, 10, 3.05), [1, 3, 0], [], "holds"),
+        (checks.takes_times("low", 100, 10, 3.05), [1, 4, 0], [], "holds in shape"),
+        (checks.takes_times("low", 100, 10, 3.05), [1, 5, 0], [], "does not hold"),
+        (checks.ratio_falls("low", "high", 100, 10), [8, 7], [10, 10], "holds"),
+        (checks.ratio_falls("low", "high", 100, 10), [7, 8], [10, 10], "does not hold"),
+        (checks.only("low", "high", 1000), [1, 1, 1], [1, 1], "holds"),
+        (checks.only("low", "high", 1000), [1, 1, 1], [1, 1, 1], "does not hold"),
+        (checks.only("low", "high", 1000), [1, 1], [1, 1], "not run"),
     ],
 )
-def test_judging(check: judging.Check, low: list[float], high: list[float], verdict: str) -> None:
+def test_judging(check: checks.Check, low: list[float], high: list[float], verdict: str) -> None:
     assert check(lines(low=low, high=high)).verdict.value == verdict
 
 

@@ -13,7 +13,7 @@ import pytest
 from republish.inference import Compromised, Reasoning
 from republish.microdata import Microdata
 from republish.papers import Scale, Verdict, paper_named, reproduce
-from republish.papers.bayframe import checks, data, publishing, studies
+from republish.papers.bayframe import checks, data, frameworks, studies
 from republish.papers.checks import grows
 from republish.papers.study import Cell, Lines
 from republish.publishers import BayFrame
@@ -87,21 +87,21 @@ def test_a_cell_gives_the_same_rows_again() -> None:
 
 def test_penalty_is_full_and_linkage_none_where_nothing_is_published() -> None:
     rows = rows_of(Cell("told", studies.run_told, {"framework": "JS-reduce", "steps": 1, "cascade": "prior"}))
-    empty = [row for row in rows if row["suppressed"] == publishing.PER]
+    empty = [row for row in rows if row["suppressed"] == frameworks.PER]
     assert empty
-    assert all(row["gcp"] == publishing.PER and row["rl"] == 0 and "gain" not in row for row in empty)
+    assert all(row["gcp"] == frameworks.PER and row["rl"] == 0 and "gain" not in row for row in empty)
 
 
 def test_small_groups_get_the_bayesian_estimator_and_large_ones_omega() -> None:
     series = data.bkseq(1, 60, 5)
     view, known = series.views[0], series.knowledge
-    group = np.where(np.arange(60) < publishing.LARGEST, 0, 1).astype(np.int32)
+    group = np.where(np.arange(60) < frameworks.LARGEST, 0, 1).astype(np.int32)
 
     def posterior(reasoning: Reasoning) -> np.ndarray:
-        thoughts = reasoning.thoughts(reasoning.respondents(view), publishing.Memory.empty())
+        thoughts = reasoning.thoughts(reasoning.respondents(view), frameworks.Memory.empty())
         return reasoning.inferred(thoughts, group, group, view.codes).p
 
-    mixed = posterior(publishing.Estimating(known, "bayes", 1))
+    mixed = posterior(frameworks.Estimating(known, "bayes", 1))
     small = group == 0
     np.testing.assert_array_equal(mixed[small], posterior(Reasoning(known, "bayes", 1))[small])
     np.testing.assert_array_equal(mixed[~small], posterior(Reasoning(known, "omega", 1))[~small])
@@ -111,10 +111,10 @@ def test_gain_is_that_of_equation_8() -> None:
     series = data.bkseq(1, 6, 5)
     view = series.views[0]
     view = replace(view, codes=np.array([0, 0, 1, 1, 2, 2], dtype=view.codes.dtype))
-    grouping = publishing.Grouping(np.array([0, 0, 0, 1, 1, -1], dtype=np.int32))
+    grouping = frameworks.Grouping(np.array([0, 0, 0, 1, 1, -1], dtype=np.int32))
     p = np.zeros((6, len(view.values)))
     p[np.arange(6), view.codes] = [0.9, 0.5, 0.1, 0.5, 1.0, 1.0]
-    found = publishing._gains(view, grouping, p, np.array([True, False, True, True, True, True]), "")
+    found = frameworks._gains(view, grouping, p, np.array([True, False, True, True, True, True]), "")
     each = [abs(0.9 - 2 / 3) * 3, abs(0.5 - 2 / 3) * 3, abs(0.1 - 1 / 3) * 1.5, 0.0, 1.0]
     assert found["gain"] == pytest.approx(np.mean(each))
     assert found["others"] == pytest.approx(np.mean([each[0], *each[2:]]))
@@ -122,14 +122,14 @@ def test_gain_is_that_of_equation_8() -> None:
 
 def test_a_record_is_compromised_with_chance_sigma_and_known_by_its_true_value() -> None:
     view = data.bkseq(1, 4000, 5).views[0]
-    told = publishing.compromised(0.1, 0.9, 5)
+    told = frameworks.compromised(0.1, 0.9, 5)
     known = told(view, 1).compromised
     assert isinstance(known, Compromised)
     assert 320 < len(known.row) < 480
     assert (known.code == view.codes[known.row]).all() and (known.p == 0.9).all()
     other = told(view, 2).compromised
     assert other is not None and set(other.row) != set(known.row)
-    assert publishing.compromised(0.0, 0.9, 5)(view, 1) is view
+    assert frameworks.compromised(0.0, 0.9, 5)(view, 1) is view
 
 
 def people(view: Microdata) -> dict[tuple[int, int], int]:
@@ -156,7 +156,7 @@ def test_too_small_an_adult_is_refused(tmp_path: Path) -> None:
 
 def test_the_framework_is_bkaa_with_its_estimator() -> None:
     known = data.bkseq(1, 60, 5).knowledge
-    ours = publishing.Framework.as_published(knowledge=known, cascade="posterior")
+    ours = frameworks.Framework.as_published(knowledge=known, cascade="posterior")
     theirs = BayFrame.as_published(knowledge=known, cascade="posterior")
     assert (ours.order, ours.cut, ours.rest, ours.form) == (
         theirs.order,
@@ -164,7 +164,7 @@ def test_the_framework_is_bkaa_with_its_estimator() -> None:
         theirs.rest,
         theirs.form,
     )
-    assert isinstance(ours.reasoning, publishing.Estimating) and ours.reasoning.cascade == "posterior"
+    assert isinstance(ours.reasoning, frameworks.Estimating) and ours.reasoning.cascade == "posterior"
 
 
 def lines(**points: list[tuple[float, float]]) -> Lines:

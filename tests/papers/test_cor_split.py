@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from republish.arrays import BoolArray
 from republish.datasets import census
 from republish.papers import Scale, Verdict, paper_named, reproduce
-from republish.papers.cor_split import between, least_degree, measured, nowhere_above, on_average
+from republish.papers.cor_split import between, least_degree, measurements, nowhere_above, on_average
 from republish.papers.releases import history_of_all, publish_all
 from republish.papers.study import Lines
-from republish.types import BoolArray
 
-TINY = measured.Sizes(part=200, queries=50, attacked_rows=300, draws=1, views=5)
+TINY = measurements.Sizes(part=200, queries=50, attacked_rows=300, draws=1, views=5)
 
 
 def lines(**of: list[float]) -> Lines:
@@ -25,7 +25,7 @@ def lines(**of: list[float]) -> Lines:
 def test_every_figure_of_the_paper_is_computed_drawn_and_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measured, "QUICK", TINY)
+    monkeypatch.setattr(measurements, "QUICK", TINY)
     made = reproduce(paper_named("cor-split"), tmp_path, Scale(quick=True), workers=1)
     names = [shown.figure.name for shown in made.shown]
     assert names == ["Fig. 2a", "Fig. 2b", "Fig. 2c", "Fig. 7", "Fig. 8", "Fig. 9a", "Fig. 9b"]
@@ -34,20 +34,20 @@ def test_every_figure_of_the_paper_is_computed_drawn_and_judged(
 
 
 def test_the_same_seed_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured, "QUICK", TINY)
+    monkeypatch.setattr(measurements, "QUICK", TINY)
     settings = {"publisher": "Cor-Split", "preset": "cor-split-33"}
-    first, again = (measured.run_scenario(Scale(quick=True), **settings) for _ in range(2))
-    other = measured.run_scenario(Scale(quick=True, seed=8), **settings)
+    first, again = (measurements.run_scenario(Scale(quick=True), **settings) for _ in range(2))
+    other = measurements.run_scenario(Scale(quick=True, seed=8), **settings)
     assert first == again != other
 
 
 def test_a_full_run_has_the_sizes_of_the_paper() -> None:
-    assert (measured.FULL.part, measured.FULL.queries, measured.FULL.views) == (1, 10_000, None)
+    assert (measurements.FULL.part, measurements.FULL.queries, measurements.FULL.views) == (1, 10_000, None)
 
 
 def test_the_history_of_releases_made_in_memory_is_what_was_published() -> None:
     data = census(people=500, rows=240, views=3, insert=0.1, delete=0.1, update=0.1, reinsert=0.05, seed=3)
-    made = list(publish_all(data, measured.PUBLISHERS["m-invariance"], 3))
+    made = list(publish_all(data, measurements.PUBLISHERS["m-invariance"], 3))
     history = history_of_all(made)
     assert history.releases == 3
     assert [int(np.count_nonzero(history.release == i)) for i in range(3)] == [one.view.rows for one in made]
@@ -59,22 +59,22 @@ def test_the_history_of_releases_made_in_memory_is_what_was_published() -> None:
 
 def test_targets_are_those_in_all_releases_who_are_not_compromised() -> None:
     data = census(people=900, rows=600, views=3, insert=0.1, delete=0.1, update=0, reinsert=0, seed=3)
-    history = history_of_all(publish_all(data, measured.PUBLISHERS["m-invariance"], 3))
+    history = history_of_all(publish_all(data, measurements.PUBLISHERS["m-invariance"], 3))
     known = np.zeros(history.people, dtype=np.bool_)
-    first = measured._targets(history, known)
+    first = measurements._targets(history, known)
     assert 600 - 2 * 60 <= first.sum() < 540
     known[np.flatnonzero(first)[:5]] = True
-    assert measured._targets(history, known).sum() == first.sum() - 5
+    assert measurements._targets(history, known).sum() == first.sum() - 5
     there = history.until(1)
-    assert measured._targets(there, np.zeros(there.people, dtype=np.bool_)).sum() == 600
+    assert measurements._targets(there, np.zeros(there.people, dtype=np.bool_)).sum() == 600
 
 
 def test_the_more_is_inferred_the_more_people_are_laid_open() -> None:
     data = census(people=900, rows=300, views=5, insert=0.1, delete=0.1, update=0, reinsert=0, seed=3)
-    history = history_of_all(publish_all(data, measured.PUBLISHERS["m-invariance"], 3))
+    history = history_of_all(publish_all(data, measurements.PUBLISHERS["m-invariance"], 3))
 
     def found(known: BoolArray) -> list[float]:
-        rows = measured._attacked(history, known, "Cor-Split")
+        rows = measurements._attacked(history, known, "Cor-Split")
         return [float(row.get("compromised", row.get("breach", -1))) for row in rows]
 
     excluded, once, again, sets_alone = found(np.random.default_rng(1).random(history.people) < 0.5)

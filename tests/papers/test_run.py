@@ -20,10 +20,10 @@ from republish.errors import PolicyError
 from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
 from republish.papers.cells import code, code_of, digest, files_of, run_cells, seconds_of
 from republish.papers.checks import at_most, grows, reaches
-from republish.papers.drawing import _broken, _name, _releases, draw, front
+from republish.papers.pictures import _broken, _name, _releases, draw, front
 from republish.papers.reasons import notes, reasons
 from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Row, Verdict
-from republish.plots import load_pyplot
+from republish.show.plots import load_pyplot
 
 CALLS: list[float] = []
 

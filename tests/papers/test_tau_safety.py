@@ -11,8 +11,8 @@ from republish.datasets import census
 from republish.papers import Scale, Verdict, paper_named, reproduce
 from republish.papers.releases import publish_all
 from republish.papers.study import Lines
-from republish.papers.tau_safety import cells, measured
-from republish.papers.tau_safety.judging import (
+from republish.papers.tau_safety import cells, measurements
+from republish.papers.tau_safety.checks import (
     alike,
     higher,
     levels_off,
@@ -22,7 +22,7 @@ from republish.papers.tau_safety.judging import (
     some_but_below,
 )
 
-TINY = measured.Sizes(part=50, views=6, tenth=3, queries=50, repetitions=2)
+TINY = measurements.Sizes(part=50, views=6, tenth=3, queries=50, repetitions=2)
 
 
 def lines(**of: list[float]) -> Lines:
@@ -33,7 +33,7 @@ def lines(**of: list[float]) -> Lines:
 def test_every_figure_of_the_thesis_is_computed_drawn_and_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measured, "QUICK", TINY)
+    monkeypatch.setattr(measurements, "QUICK", TINY)
     made = reproduce(paper_named("tau-safety"), tmp_path, Scale(quick=True), workers=1)
     names = [shown.figure.name for shown in made.shown]
     vulnerable = [f"Section 4.6.2, {what}" for what in ("update rate", "time", "m")]
@@ -46,18 +46,18 @@ def test_only_the_costs_are_timed_and_no_series_is_asked_for_twice() -> None:
     asked = cells(Scale())
     assert {cell.study for cell in asked if cell.timed} == {"cost"}
     series = [tuple(cell.settings.values()) for cell in asked if cell.study == "series"]
-    assert len(series) == len(set(series)) == 2 * (len(measured.MS) + len(measured.RATES) - 1)
+    assert len(series) == len(set(series)) == 2 * (len(measurements.MS) + len(measurements.RATES) - 1)
 
 
 def test_a_full_run_has_the_protocol_of_the_thesis() -> None:
-    assert (measured.FULL.part, measured.FULL.views, measured.FULL.tenth) == (1, 20, 10)
-    assert measured.FULL.queries == 1_000
+    assert (measurements.FULL.part, measurements.FULL.views, measurements.FULL.tenth) == (1, 20, 10)
+    assert measurements.FULL.queries == 1_000
 
 
 def test_what_is_measured_is_the_same_for_the_same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured, "QUICK", TINY)
+    monkeypatch.setattr(measurements, "QUICK", TINY)
     settings = {"publisher": "tau-safety", "m": 4, "rate": 5_000}
-    first, again = (measured.run_series(Scale(quick=True), **settings) for _ in range(2))
+    first, again = (measurements.run_series(Scale(quick=True), **settings) for _ in range(2))
     assert first == again
     vulnerable = [row["vulnerable"] for row in first if "vulnerable" in row]
     assert vulnerable[0] == 0 < vulnerable[-1]
@@ -66,7 +66,7 @@ def test_what_is_measured_is_the_same_for_the_same_seed(monkeypatch: pytest.Monk
 
 def test_critical_absences_are_the_values_of_lasting_groups_that_are_fewer_now() -> None:
     data = census(people=900, rows=300, views=2, insert=0.02, delete=0.3, update=0, reinsert=0, seed=3)
-    before, now = publish_all(data, measured._publisher("tau-safety", 4), 3)
+    before, now = publish_all(data, measurements._publisher("tau-safety", 4), 3)
     there = {tuple(words) for words in now.view.people.tolist()}
     codes: dict[int, int] = {}
     stayed = {
@@ -81,7 +81,9 @@ def test_critical_absences_are_the_values_of_lasting_groups_that_are_fewer_now()
         codes[int(code)] = codes.get(int(code), 0) - 1
     missing = sum(count for count in codes.values() if count > 0)
     assert missing > 0
-    assert measured._critical_absences(before, now) == pytest.approx(100 * missing / len(now.release.group))
+    assert measurements._critical_absences(before, now) == pytest.approx(
+        100 * missing / len(now.release.group)
+    )
 
 
 @pytest.mark.parametrize(

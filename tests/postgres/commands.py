@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 
-from republish import faults
+from republish.ledger import crash_points
 
 
 def start(*arguments: object, fault: str = "") -> subprocess.Popen[str]:
     environment = {key: value for key, value in os.environ.items() if key != "REPUBLISH_TRACEBACK"}
     if fault:
-        environment[faults.VARIABLE] = fault
+        environment[crash_points.VARIABLE] = fault
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "republish", *map(str, arguments)],
         stdout=subprocess.PIPE,

@@ -13,7 +13,8 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from postgres.commands import start
 from postgres.server import Server
-from republish import LedgerError, Series, faults
+from republish import LedgerError, Series
+from republish.ledger import crash_points
 
 POINTS = {"before-commit": 1, "inside-transaction": 1, "after-commit": 2}
 """Where the server or the publisher dies, and how many releases there are then."""
@@ -26,7 +27,7 @@ def kill_at(point: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None
         if name == point and server.running:
             server.kill()
 
-    monkeypatch.setattr(faults, "reach", reach)
+    monkeypatch.setattr(crash_points, "reach", reach)
 
 
 def require_whole(root: Path, views: list[Path], expected: int) -> None:
@@ -69,7 +70,7 @@ def test_a_commit_whose_answer_is_lost(
     import psycopg
 
     kept.publish(views[0], as_of="2026-01-05")
-    commit, reach, armed = DefaultDialect.do_commit, faults.reach, []
+    commit, reach, armed = DefaultDialect.do_commit, crash_points.reach, []
 
     def arm(name: str) -> None:
         armed.extend([name] if name == "inside-transaction" else [])
@@ -85,7 +86,7 @@ def test_a_commit_whose_answer_is_lost(
             raise psycopg.OperationalError("the connection is lost")
 
     with monkeypatch.context() as patched:
-        patched.setattr(faults, "reach", arm)
+        patched.setattr(crash_points, "reach", arm)
         patched.setattr(DefaultDialect, "do_commit", lose)
         if back:
             assert kept.publish(views[1], as_of="2026-01-12").number == 2
@@ -119,7 +120,7 @@ def test_a_publisher_that_lost_its_lock_with_the_server_cannot_overwrite_the_nex
             server.start()
             assert Series.open(elsewhere).publish(views[1], as_of="2026-01-05").number == 1
 
-    monkeypatch.setattr(faults, "reach", reach)
+    monkeypatch.setattr(crash_points, "reach", reach)
     with pytest.raises(LedgerError, match="another publisher has changed the series"):
         kept.publish(views[0], as_of="2026-01-05")
     other = Series.open(elsewhere)
@@ -137,7 +138,7 @@ def test_a_publisher_goes_on_when_the_server_restarts_meanwhile(
             server.start()
 
     with monkeypatch.context() as patched:
-        patched.setattr(faults, "reach", reach)
+        patched.setattr(crash_points, "reach", reach)
         assert kept.publish(views[0], as_of="2026-01-05").number == 1
     require_whole(kept.root, views, 1)
 

@@ -13,8 +13,8 @@ import sqlalchemy as sql
 from postgres.commands import fails, ok
 from postgres.server import Server
 from republish import Mondrian, Series, ViewError, anonymize, read_schema
-from republish.databases import source
-from republish.tables import read_table
+from republish.sources.postgres import source
+from republish.sources.tables import read_table
 
 
 def store(view: Path, url: str, name: str, schema: str | None = None) -> None:

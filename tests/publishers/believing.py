@@ -13,7 +13,7 @@ from naive_requirements import beta as beta_of
 from republish import Category, Number, Schema, read_view
 from republish.grouping import Grouping
 from republish.inference import Compromised, cascaded, posterior
-from republish.memory import Memory, sight
+from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
 from republish.publishers import Publisher
 from republish.secret import Secret

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from publishers.dynamic import SECRET, Person, view_of
-from republish.escapes import escape_risk
 from republish.grouping import Grouping
-from republish.memory import Memory, sight
+from republish.inference.determination import escape_risk
+from republish.memory.cohort_stays import Stays
+from republish.memory.memory import Memory, sight
 from republish.publishers.cohorts import Cohorts
-from republish.stays import Stays
 from small_stays import Week
 
 Place = tuple[int, str]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from republish import Category, Number, Redaction, Schema, read_view
 from republish.attacks import History, Table
-from republish.attacks.rule import rule_of
-from republish.events import Appearances, events_of
+from republish.attacks.excluding.signature_rule import rule_of
 from republish.grouping import Grouping
-from republish.memory import Memory, sight
+from republish.memory.event_lists import Appearances, events_of
+from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
 from republish.secret import Secret
 

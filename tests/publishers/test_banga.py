@@ -9,7 +9,7 @@ import pytest
 from republish import Category, LDiversity, Mondrian, Number, PolicyError, Schema, TCloseness, read_view
 from republish.errors import CannotPublish
 from republish.grouping import Grouping
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers import make_publisher
 from republish.publishers.banga import BangA
 

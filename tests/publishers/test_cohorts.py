@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from publishers.cohort_driver import CohortDriver
 from publishers.dynamic import Person, series_of_views, view_of, with_domain
 from republish import CannotPublish, KAnonymity, LDiversity, LedgerError, PolicyError
-from republish.escapes import escape_risk
-from republish.memory import Memory
-from republish.publishers._cohort_kernels import give_up, join_nearest
+from republish.inference.determination import escape_risk
+from republish.memory.cohort_stays import TIED
+from republish.memory.memory import Memory
+from republish.publishers._cohorts.kernels import give_up, join_nearest
 from republish.publishers.cohorts import Cohorts
 from republish.requirements import EntropyLDiversity, ProbabilisticLDiversity, TCloseness
-from republish.stays import TIED
 from small_stays import entries_of_lives, naive_record, worlds_of
 
 SMALL = Cohorts(m=2, size=12, values=3, together=2, max_determined=0.3)

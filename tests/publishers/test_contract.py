@@ -18,12 +18,12 @@ from republish import (
     Schema,
     read_view,
 )
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers import PUBLISHERS, Publisher, make_publisher, parameters_of
-from republish.release import build_release
+from republish.release.release import build_release
 from republish.secret import Secret
-from republish.verify import verify_against_view, verify_frame
+from republish.verify.table import verify_against_view, verify_frame
 
 SCHEMA = Schema(
     "id",

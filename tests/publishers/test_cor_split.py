@@ -24,8 +24,8 @@ from republish import (
     read_view,
 )
 from republish.grouping import Grouping
-from republish.hc_safety import hc_unsafe
-from republish.memory import Memory, sight
+from republish.inference.hc_safety import hc_unsafe
+from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
 from republish.publishers.cor_split import CorSplit
 from republish.secret import Secret

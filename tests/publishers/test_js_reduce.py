@@ -16,7 +16,7 @@ from publishers.believing import SCHEMA, SECRET, Options, Walk, promised, random
 from republish import LDiversity, PolicyError, Schema, read_schema, read_view
 from republish.datasets import hospital
 from republish.knowledge import Extracted, Knowledge, read_knowledge
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers import JSReduce, make_publisher
 
 

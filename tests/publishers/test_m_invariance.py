@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from publishers.dynamic import Driver, counterfeits, series_of_views, view_of
 from republish import CannotPublish, KAnonymity, PolicyError
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers.m_invariance import MInvariance
 from republish.requirements import MUniqueness, ProbabilisticLDiversity
 

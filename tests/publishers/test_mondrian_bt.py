@@ -25,8 +25,8 @@ from republish import (
     read_view,
 )
 from republish.grouping import Grouping
-from republish.memory import Memory
-from republish.verify_bt import check_bt
+from republish.memory.memory import Memory
+from republish.verify.bt_privacy import check_bt
 
 SCHEMA = Schema(
     None, [Number("age"), Category("sex"), Number("weight")], Ordered("result", order=tuple("abcde"))

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from republish.errors import CannotPublish, PolicyError
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.microdata import Microdata, read_view
 from republish.publishers.rplus_tree import RPlusTree
-from republish.release import build_release
+from republish.release.release import build_release
 from republish.requirements import KAnonymity, LDiversity
-from republish.schema import Category, Number, Schema
+from republish.schema.schema import Category, Number, Schema
 from republish.secret import Secret
-from republish.verify import verify_against_view, verify_frame
+from republish.verify.table import verify_against_view, verify_frame
 
 
 def view_of(rows: int, seed: int = 0) -> Microdata:

@@ -13,7 +13,7 @@ from publishers.dynamic import CLOSED, SECRET, Driver, counterfeits, series_of_v
 from republish import CannotPublish, KAnonymity, LDiversity, LedgerError, PolicyError
 from republish.attacks import attack
 from republish.grouping import Grouping
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers.tau_safety import TauSafety
 from republish.requirements import MUniqueness, TCloseness
 

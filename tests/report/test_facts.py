@@ -11,9 +11,9 @@ import pytest
 
 from report.marked import MARK, SEED, make, view
 from republish import Adversary, BangA, Gate, LDiversity, LedgerError, Mondrian, Series
-from republish.assessments import assess, keep
+from republish.attacks.assessments import assess, keep
+from republish.publishing.maintenance import forget, withdraw
 from republish.report import facts_of
-from republish.upkeep import forget, withdraw
 
 
 def without_tables(series: Series) -> Series:

@@ -18,11 +18,11 @@ from markdown_it.token import Token
 
 from report.marked import MARK, SEED, make, view
 from republish import Adversary, Category, Gate, LDiversity, Mondrian, Number, PolicyError, Schema, Series
-from republish.assessments import assess, keep
+from republish.attacks.assessments import assess, keep
+from republish.publishing.maintenance import forget, withdraw
 from republish.report import FORMATS, facts_of, make_report
 from republish.report.facts import SeriesFacts
-from republish.report.shown import escaped
-from republish.upkeep import forget, withdraw
+from republish.show.numbers import escaped
 
 VOID = {"meta", "br", "img", "link", "hr"}
 HEADINGS = (
@@ -307,7 +307,7 @@ def test_what_is_missing_is_named_with_the_command(full: Series, monkeypatch: py
     ],
 )
 def test_numbers_and_days(shown: str, value: object, text: str) -> None:
-    from republish.report.shown import FILTERS
+    from republish.show.numbers import FILTERS
 
     write: Callable[..., object] = FILTERS[shown]
     assert str(write(value)) == text
@@ -317,7 +317,7 @@ def test_every_publisher_parameter_attack_limit_and_role_has_its_words() -> None
     import dataclasses
 
     from republish.attacks import KINDS
-    from republish.gate import LIMITS
+    from republish.gate.limits import LIMITS
     from republish.publishers import PUBLISHERS
     from republish.report import words
 

@@ -20,12 +20,12 @@ from republish import (
     PolicyError,
     Schema,
     read_view,
-    verify_bt,
 )
 from republish.inference import posterior
 from republish.requirements import Whole
 from republish.requirements.bt_privacy import beliefs_of, rows_within
-from republish.verify_bt import check_bt, distances
+from republish.verify import bt_privacy
+from republish.verify.bt_privacy import check_bt, distances
 
 TOWNS = {"u": ("u", "north", "*"), "v": ("v", "north", "*"), "w": ("w", "south", "*")}
 RESULTS = {"a": ("a", "x", "*"), "b": ("b", "x", "*"), "c": ("c", "y", "*"), "d": ("d", "y", "*")}
@@ -140,7 +140,7 @@ def test_the_check_agrees_with_the_definition(rows, b, distance, in_blocks):
     group = np.array([row[4] + 1 for row in rows])
     with pytest.MonkeyPatch.context() as patch:
         if in_blocks:
-            patch.setattr(verify_bt, "_CELLS", 8)
+            patch.setattr(bt_privacy, "_CELLS", 8)
         found = distances(required, view_of(rows, distance), group)
     assert found == pytest.approx(naive_distances(rows, group.tolist(), required), abs=1e-9)
 

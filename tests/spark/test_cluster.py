@@ -18,7 +18,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from republish.orders import hilbert_keys
-from republish.selection import quickselect
+from republish.spatial.quickselect import quickselect
 from spark.cluster import Cluster, environment, members, until
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.contract import EngineContract, series
-from engines.weeks import PUBLISHERS, weeks, write
+from parts.contract import EngineContract, series
+from parts.weeks import PUBLISHERS, weeks, write
 from republish import ViewError
-from republish.engines import Engine, Here, Spark
+from republish.parts import Engine, Here, Spark
 from republish.secret import VARIABLE
 
 if TYPE_CHECKING:

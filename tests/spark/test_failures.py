@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.contract import series
-from engines.weeks import PUBLISHERS, weeks, write
-from republish import LedgerError, Series, faults
-from republish.engines import Here, Spark, publishing
-from republish.engines.shards import Places
-from republish.ledger import Draft
+from parts.contract import series
+from parts.weeks import PUBLISHERS, weeks, write
+from republish import LedgerError, Series
+from republish.ledger import Draft, crash_points
+from republish.parts import Here, Spark
+from republish.parts.publish import run
+from republish.parts.publish.shards import Places
 from republish.secret import VARIABLE
 from spark.cluster import Cluster, environment
 
@@ -30,7 +31,7 @@ PARTS = 6
 DRIVER = """
 import sys
 from republish import Series
-from republish.engines import Spark
+from republish.parts import Spark
 from spark.cluster import session
 
 root, view, master, *conf = sys.argv[1:]
@@ -57,7 +58,9 @@ def expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, lis
 def drive(
     root: Path, view: Path, cluster: Cluster, *conf: str, fault: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    told = environment() | {VARIABLE: os.environ[VARIABLE]} | ({faults.VARIABLE: fault} if fault else {})
+    told = (
+        environment() | {VARIABLE: os.environ[VARIABLE]} | ({crash_points.VARIABLE: fault} if fault else {})
+    )
     command = [sys.executable, "-c", DRIVER, str(root), str(view), cluster.master, *conf]
     return subprocess.run(command, capture_output=True, text=True, env=told, check=False, timeout=300)
 
@@ -149,7 +152,7 @@ def test_files_that_cannot_be_written_are_a_clear_error(
 ) -> None:
     made = series(tmp_path / "s", PUBLISHERS["banga"])
     (path,) = write(tmp_path, weeks(60, 1))
-    monkeypatch.setattr(publishing, "_places", partial(elsewhere, tmp_path / "nowhere"))
+    monkeypatch.setattr(run, "_places", partial(elsewhere, tmp_path / "nowhere"))
     with pytest.raises(LedgerError, match="Spark gave up"):
         made.publish(path, engine=Spark(local_spark, parts=2))
     assert not made.records

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engines.weeks import PUBLISHERS, SCHEMA, weeks, write
+from parts.weeks import PUBLISHERS, SCHEMA, weeks, write
 from republish import Series
 from republish.attacks import Adversary, attack
-from republish.engines import Here
+from republish.parts import Here
 from slow import quick
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from republish import LedgerError, Series, faults
-from republish.places import place_of
-from republish.upkeep import withdraw
+from republish import LedgerError, Series
+from republish.ledger import crash_points
+from republish.publishing.maintenance import withdraw
+from republish.sources.paths import place_of
 from slow import quick
 
 pytestmark = pytest.mark.stores
@@ -32,7 +33,7 @@ def killed(series: Series, view: Path, fault: str) -> None:
         [*command, "--as-of", "2026-01-12"],
         capture_output=True,
         text=True,
-        env=os.environ | {faults.VARIABLE: fault},
+        env=os.environ | {crash_points.VARIABLE: fault},
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -54,7 +55,7 @@ def require_whole(series: Series, releases: int, view: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", quick([p for p in faults.POINTS if p not in _ELSEWHERE], _QUICK.__contains__)
+    "point", quick([p for p in crash_points.POINTS if p not in _ELSEWHERE], _QUICK.__contains__)
 )
 def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
     shared: str, make: Make, views: list[Path], tmp_path: Path, point: str
@@ -99,7 +100,7 @@ def test_a_copy_cut_short_is_finished_by_the_next_writer(
             raise Death
 
     with monkeypatch.context() as patch, pytest.raises(Death):
-        patch.setattr(faults, "reach", die)
+        patch.setattr(crash_points, "reach", die)
         series.publish(views[1], as_of="2026-01-12")
     require_whole(series, 2, views[2])
 
@@ -112,10 +113,10 @@ def test_a_release_is_found_while_it_is_copied(
     seen = []
 
     def look(reached: str) -> None:
-        if reached in faults.STORES:
+        if reached in crash_points.STORES:
             seen.append(Series.open(series.root).release(1).rows)
 
-    monkeypatch.setattr(faults, "reach", look)
+    monkeypatch.setattr(crash_points, "reach", look)
     series.publish(views[0])
     assert seen == [400] * (FILES + 1)
 

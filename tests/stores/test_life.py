@@ -16,9 +16,9 @@ from republish.attacks import Adversary, attack
 from republish.cli import app
 from republish.hierarchies import Hierarchy
 from republish.ledger import backup, restore
-from republish.places import place_of
+from republish.publishing.maintenance import amend_hierarchy, forget, withdraw
 from republish.secret import VARIABLE
-from republish.upkeep import amend_hierarchy, forget, withdraw
+from republish.sources.paths import place_of
 
 pytestmark = pytest.mark.stores
 RELEASED = ["about.json", "table.csv", "table.parquet"]

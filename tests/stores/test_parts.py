@@ -17,10 +17,10 @@ from republish.attacks import Adversary, attack
 from republish.cli import app
 from republish.ledger import Draft, Ledger, backup, restore
 from republish.ledger.files import measure
-from republish.places import write_parquet
-from republish.release import Release
+from republish.publishing.maintenance import forget, withdraw
+from republish.release.release import Release
 from republish.report import make_report
-from republish.upkeep import forget, withdraw
+from republish.sources.paths import write_parquet
 
 PARTS = 3
 Make = Callable[[Path, str | None], Series]

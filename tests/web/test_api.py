@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from desk_client import TestClient, csv, desk, ended, make_series, published, upload, values_in, view
-from republish import Gate, Series, faults
-from republish.web.jobs import Job
-from republish.web.worker import outcome_of
+from republish import Gate, Series
+from republish.ledger import crash_points
+from republish.web.jobs.jobs import Job
+from republish.web.jobs.worker import outcome_of
 
 
 @pytest.fixture(scope="module")
@@ -344,7 +345,7 @@ def test_a_worker_that_is_killed_leaves_words_and_a_whole_series(
 ) -> None:
     make_series(tmp_path / "visits", 1)
     with desk(tmp_path) as client:
-        monkeypatch.setenv(faults.VARIABLE, point)
+        monkeypatch.setenv(crash_points.VARIABLE, point)
         done = published(client, "visits", csv(2))
         assert done["problem"] == "Stopped"
         if releases == 1:
@@ -354,7 +355,7 @@ def test_a_worker_that_is_killed_leaves_words_and_a_whole_series(
             assert done["state"] == "done"
             assert done["result"]["committed"] is True
             assert "release 2 was committed" in done["message"]
-        monkeypatch.delenv(faults.VARIABLE)
+        monkeypatch.delenv(crash_points.VARIABLE)
         assert len(client.get("/api/series/visits").json()["releases"]) == releases
         assert published(client, "visits", csv(3))["result"]["release"] == releases + 1
     assert Series.open(tmp_path / "visits").verify().holds

@@ -147,7 +147,7 @@ def test_a_damaged_parquet_file_is_a_problem_in_words(desk: Desk) -> None:
 
 
 def test_a_library_that_gives_up_is_words_and_an_interrupt_is_not() -> None:
-    from republish.web.columns import legible
+    from republish.web.uploads.columns import legible
 
     panic = type("PanicException", (BaseException,), {})
     with pytest.raises(RepublishError, match="cannot be read") as found, legible():
@@ -181,10 +181,10 @@ def test_a_picture_of_one_quasi_identifier_has_sizes_and_no_boxes(tmp_path: Path
 
 
 def test_a_picture_has_at_most_5000_boxes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from republish.web import look
+    from republish.web import request_models
 
     groups = desk.release_picture("visits", 1)["groups"]
-    monkeypatch.setattr(look, "MOST_BOXES", 7)
+    monkeypatch.setattr(request_models, "MOST_BOXES", 7)
     found = desk.release_picture("visits", 1)
     assert len(found["boxes"]) == 7
     assert found["left_out"] == groups - 7

@@ -10,8 +10,8 @@ import pytest
 
 from desk_client import TestClient, desk, make_series, view
 from republish import Series
-from republish.engines import Here
-from republish.upkeep import withdraw
+from republish.parts import Here
+from republish.publishing.maintenance import withdraw
 from republish.web.watch import Watch
 
 TABLE = "/api/series/visits/releases/1/table.csv"

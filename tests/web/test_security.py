@@ -9,8 +9,9 @@ from starlette.routing import Route
 
 from desk_client import BASE, TOKEN, TestClient, csv, desk, make_series, upload
 from republish import PolicyError, Series
-from republish.web import NotFound, pages
+from republish.web import NotFound
 from republish.web.app import create_app, free_socket, serve
+from republish.web.pages import routes as pages
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

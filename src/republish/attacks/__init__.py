@@ -6,16 +6,16 @@ values are used to score them and for nothing else. No attack ever excludes a tr
 
 from __future__ import annotations
 
-from republish.attacks._register import Register, granted_view, register_of
-from republish.attacks._sureness import BeliefResult, Believed, Sureness
 from republish.attacks.adversary import MEMBERSHIPS, Adversary
-from republish.attacks.beliefs import Told, beliefs
-from republish.attacks.historical import Correlation, correlations, historical_once
+from republish.attacks.believing.beliefs import Told, beliefs
+from republish.attacks.believing.register import Register, granted_view, register_of
+from republish.attacks.confidence import BeliefResult, Believed, Sureness
+from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, Table, history_of
-from republish.attacks.measures import SeriesMeasures, measure_series
 from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, names, obstacle
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
 from republish.attacks.run import Result, Target, attack, attack_beliefs, informed, over_time, run, target_of
+from republish.attacks.series_measures import SeriesMeasures, measure_series
 from republish.attacks.summary import Summary
 
 __all__ = [

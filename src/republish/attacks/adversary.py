@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from republish.attacks.beliefs import Told
+from republish.arrays import BoolArray
+from republish.attacks.believing.beliefs import Told
 from republish.attacks.history import History
 from republish.errors import PolicyError
 from republish.knowledge import Extracted, Knowledge
-from republish.types import BoolArray
 
 KNOWN, MATCHED = "known", "matched"
 MEMBERSHIPS = (KNOWN, MATCHED)

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from republish.attacks.rule import Rule, rule_of
+from republish.arrays import IntArray
+from republish.attacks.excluding.signature_rule import Rule, rule_of
 from republish.attacks.source import Source
 from republish.errors import PolicyError
-from republish.events import THERE, Appearances, Events, events_of, states_of
-from republish.release import Release
-from republish.types import IntArray
+from republish.memory.event_lists import THERE, Appearances, Events, events_of, states_of
+from republish.release.release import Release
 
 LEFT_OUT = -1
 _FORGOTTEN = "0" * 32

@@ -27,17 +27,17 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "intersection": Kind("intersection", EXCLUDES, uses_known=False),
-    "tau": Kind("tau", EXCLUDES, uses_known=False),
-    "compromised": Kind("compromised", EXCLUDES),
-    "historical": Kind("historical", EXCLUDES),
-    "differencing": Kind("differencing", EXCLUDES),
+    "intersection": Kind("excluding.intersection", EXCLUDES, uses_known=False),
+    "tau": Kind("excluding.tau", EXCLUDES, uses_known=False),
+    "compromised": Kind("excluding.compromised", EXCLUDES),
+    "historical": Kind("excluding.historical", EXCLUDES),
+    "differencing": Kind("excluding.differencing", EXCLUDES),
     "linear": Kind("linear", EXCLUDES, gives_up=True),
-    "beliefs": Kind("beliefs", BELIEVES),
-    "joint": Kind("joint", BELIEVES),
-    "matched": Kind("matched", MATCHES),
-    "minimality": Kind("inputs", REPLAYS),
-    "suppression": Kind("inputs", REPLAYS),
+    "beliefs": Kind("believing.beliefs", BELIEVES),
+    "joint": Kind("believing.joint", BELIEVES),
+    "matched": Kind("matching.qi_matching", MATCHES),
+    "minimality": Kind("replaying.input_enumeration", REPLAYS),
+    "suppression": Kind("replaying.input_enumeration", REPLAYS),
 }
 """Every attack, from what it needs least to know to what it needs most."""
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from republish.attacks._sureness import signed_gain
-from republish.attacks.candidates import Unknowns, members, sizes
+from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
+from republish.attacks.confidence import signed_gain
+from republish.attacks.excluding.candidates import Unknowns, members, sizes
 from republish.attacks.summary import Summary, highest, joined, scored, shares
-from republish.types import BoolArray, FloatArray, IntArray, WordArray
 
 if TYPE_CHECKING:
     from republish.attacks.linear import LinearFindings
@@ -162,7 +162,7 @@ class AttackResult(Figures):
         return cls(name, m, releases, overall, candidates, confidence, found.risk, findings)
 
     def _repr_html_(self) -> str:
-        from republish.display import attack_html
+        from republish.show.html import attack_html
 
         return attack_html(self)
 

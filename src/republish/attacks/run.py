@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish.attacks._register import Register, register_of
-from republish.attacks._sureness import BeliefResult
+from republish.arrays import BoolArray
 from republish.attacks.adversary import KNOWN, Adversary
+from republish.attacks.believing.register import Register, register_of
+from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
 from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names, obstacle
 from republish.attacks.results import AttackResult, Findings, Unclear
@@ -19,10 +20,9 @@ from republish.attacks.source import Source
 from republish.attacks.summary import Summary
 from republish.errors import PolicyError
 from republish.inference import Reasoning
-from republish.types import BoolArray
 
 if TYPE_CHECKING:
-    from republish.attacks.matched import Sighting
+    from republish.attacks.matching.qi_matching import Sighting
 
 Result = AttackResult | BeliefResult
 _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromised people; give truth"
@@ -65,7 +65,7 @@ def target_of(
     if BELIEVES in ways and adversary.knowledge is not None:
         register = register_of(published, history, adversary.knowledge.classes, truth)
     if MATCHES in ways and views is not None:
-        from republish.attacks.matched import sightings_of
+        from republish.attacks.matching.qi_matching import sightings_of
 
         sightings = sightings_of(published, history, views)
     return Target(history, register, sightings)

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from republish.arrays import IntArray
 from republish.inference import Reasoning
-from republish.release import Release
-from republish.schema import Schema
+from republish.release.release import Release
+from republish.schema.schema import Schema
 from republish.secret import Secret
-from republish.types import IntArray
 
 
 class Promising(Protocol):

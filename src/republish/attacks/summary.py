@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.history import History
-from republish.types import BoolArray, FloatArray, IntArray
 
 SURE = 1.0 - 1e-9
 """A posterior from here on counts as certainty: what is missing is rounding."""
@@ -36,7 +36,7 @@ class Summary:
     gain: float | None
 
     def _repr_html_(self) -> str:
-        from republish.display import summary_html
+        from republish.show.html import summary_html
 
         return summary_html(self)
 

@@ -9,10 +9,22 @@ import traceback
 import typer
 
 from republish import __version__
-from republish.cli import attack, export, keep, look, publish, query, report, reproduce, serve, start, tune
+from republish.cli import (
+    attack,
+    backup,
+    export,
+    inspection,
+    publish,
+    query,
+    report,
+    reproduce,
+    serve,
+    setup,
+    tune,
+)
 from republish.cli.output import say_error
 from republish.errors import RepublishError
-from republish.panics import is_panic, unheard
+from republish.sources.panics import is_panic, unheard
 
 app = typer.Typer(
     name="republish",
@@ -28,27 +40,27 @@ app = typer.Typer(
 _DEVELOPING = "REPUBLISH_TRACEBACK"  # for developers: what is shown then may show cells
 _FIRST, _EVERY, _LOOK, _KEEP = "Begin", "Every week", "Look", "Keep"
 
-app.command("demo", rich_help_panel=_FIRST)(start.demo)
-app.command("generate", rich_help_panel=_FIRST)(start.generate)
-app.command("init", rich_help_panel=_FIRST)(start.init)
-app.command("learn", rich_help_panel=_FIRST)(start.learn)
+app.command("demo", rich_help_panel=_FIRST)(setup.demo)
+app.command("generate", rich_help_panel=_FIRST)(setup.generate)
+app.command("init", rich_help_panel=_FIRST)(setup.init)
+app.command("learn", rich_help_panel=_FIRST)(setup.learn)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
 app.command("export", rich_help_panel=_EVERY)(export.export)
 app.command("amend", rich_help_panel=_EVERY)(publish.amend)
 app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)
-app.command("history", rich_help_panel=_LOOK)(look.history)
-app.command("show", rich_help_panel=_LOOK)(look.show)
-app.command("verify", rich_help_panel=_LOOK)(look.verify)
-app.command("measure", rich_help_panel=_LOOK)(look.measure)
+app.command("history", rich_help_panel=_LOOK)(inspection.history)
+app.command("show", rich_help_panel=_LOOK)(inspection.show)
+app.command("verify", rich_help_panel=_LOOK)(inspection.verify)
+app.command("measure", rich_help_panel=_LOOK)(inspection.measure)
 app.command("query", rich_help_panel=_LOOK)(query.query)
 app.command("attack", rich_help_panel=_LOOK)(attack.attack)
 app.command("tune", rich_help_panel=_LOOK)(tune.tune)
 app.command("report", rich_help_panel=_LOOK)(report.report)
 app.command("reproduce", rich_help_panel=_LOOK)(reproduce.reproduce)
 app.command("serve", rich_help_panel=_LOOK)(serve.serve)
-app.command("backup", rich_help_panel=_KEEP)(keep.backup)
-app.command("restore", rich_help_panel=_KEEP)(keep.restore)
+app.command("backup", rich_help_panel=_KEEP)(backup.backup)
+app.command("restore", rich_help_panel=_KEEP)(backup.restore)
 
 
 def _version(wanted: bool) -> None:

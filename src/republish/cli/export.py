@@ -12,7 +12,7 @@ from republish.cli.output import Json, number, say, say_json
 from republish.errors import RepublishError
 
 if TYPE_CHECKING:
-    from republish.databases.sink import Exported
+    from republish.publishing.export_postgres import Exported
     from republish.series import Series
 
 
@@ -32,7 +32,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a release into PostgreSQL as a table, with what it promises in its comments."""
-    from republish.databases.sink import export as write
+    from republish.publishing.export_postgres import export as write
     from republish.series import Series
 
     done = write(Series.open(series), release, url, table, replace, withdrawn)
@@ -46,14 +46,14 @@ def export(
 
 def require_target(url: str) -> None:
     """Refuse an address that no release can be written to."""
-    from republish.databases.sink import target_of
+    from republish.publishing.export_postgres import target_of
 
     target_of(url)
 
 
 def export_published(opened: Series, release: int, url: str) -> tuple[Exported | None, RepublishError | None]:
     """What was written of a release that is committed already, or an error that says so and how to repeat it."""
-    from republish.databases.sink import export as write
+    from republish.publishing.export_postgres import export as write
 
     try:
         return write(opened, release, url), None

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.engines import LOCAL, EngineName, Master, PartRows, engine_of
+from republish.cli.engine_options import LOCAL, EngineName, Master, PartRows, engine_of
 from republish.cli.output import Json, console, number, say, say_json, steps
 
 if TYPE_CHECKING:
+    from republish.gate.verdict import Verdict
     from republish.series import Series
-    from republish.verdict import Verdict
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 
@@ -22,7 +22,7 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 @contextmanager
 def telling(series: Series) -> Iterator[None]:
     """Say after a command, also one that was refused, that files of an earlier version were written anew."""
-    from republish.migration import note_since
+    from republish.publishing.migration import note_since
 
     known = len(series.ledger.entries())
     try:
@@ -66,11 +66,11 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
-    from republish.about import limits_of
     from republish.cli.export import export_published, require_target
-    from republish.databases import is_database
-    from republish.plausibility import FEWER_ROWS, NEW_PEOPLE
+    from republish.publishing.about import limits_of
+    from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
     from republish.series import STEPS, Series
+    from republish.sources.postgres import is_database
 
     opened = Series.open(series)
     if into is not None:
@@ -150,8 +150,8 @@ def amend(
 ) -> None:
     """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
     from republish.cli.arguments import assignments
+    from republish.publishing.maintenance import amend_hierarchy
     from republish.series import Series
-    from republish.upkeep import amend_hierarchy
 
     opened = Series.open(series)
     for column, file in assignments(hierarchy, "--hierarchy").items():
@@ -166,12 +166,12 @@ def withdraw(
     reason: Annotated[str, typer.Option(help="Why, for the record; no names.")] = "",
 ) -> None:
     """Mark a release as withdrawn. It is never forgotten: whoever has it, has it."""
-    from republish import upkeep
+    from republish.publishing import maintenance
     from republish.series import Series
 
     opened = Series.open(series)
     with telling(opened):
-        upkeep.withdraw(opened, release, reason)
+        maintenance.withdraw(opened, release, reason)
     say(
         f"release {release} is marked withdrawn; the series goes on counting with it, since others may have it"
     )
@@ -188,15 +188,15 @@ def forget(
     """Erase people from the memory of the series."""
     from dataclasses import asdict
 
-    from republish import upkeep
+    from republish.publishing import maintenance
     from republish.series import Series
 
     opened = Series.open(series)
     if not yes:
-        say(upkeep.CONSEQUENCE)
+        say(maintenance.CONSEQUENCE)
         typer.confirm("Erase them?", abort=True)
     with telling(opened):
-        done = upkeep.forget(opened, ids)
+        done = maintenance.forget(opened, ids)
     if as_json:
         say_json(asdict(done))
         return

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from republish.cli.look import Folder
+from republish.cli.inspection import Folder
 from republish.cli.output import Json, number, say, say_json
 
 

@@ -116,7 +116,7 @@ def report(
 
 def _attack(series: Series, adversary: Adversary, names: str, truth: Path | None) -> None:
     """Make attacks as they would have been after each release, and keep what was found."""
-    from republish.assessments import assess, keep
+    from republish.attacks.assessments import assess, keep
     from republish.cli.arguments import truth_views
 
     wanted = None if names == ALL else [name.strip() for name in names.split(",")]

@@ -9,8 +9,8 @@ import numpy as np
 from republish.errors import PolicyError
 
 if TYPE_CHECKING:
+    from republish.arrays import BoolArray, FloatArray, IntArray
     from republish.inference.groups import Groups
-    from republish.types import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9
 

@@ -12,7 +12,7 @@ from republish.kernels import kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from republish.types import IntArray
+    from republish.arrays import IntArray
 
 _TWICE, _NEGATIVE, _SHORT = 1, 2, 3
 

@@ -10,15 +10,15 @@ import numba
 import numpy as np
 
 from republish.errors import PolicyError
-from republish.inference._batch import Notes, infer
+from republish.inference._kernels.batch import Notes, infer
 from republish.inference.compromise import beyond_prior, cascaded, shown_values, without
 from republish.inference.groups import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from republish.arrays import FloatArray, IntArray
     from republish.inference.compromise import Compromised
-    from republish.types import FloatArray, IntArray
 
 METHODS = ("additive", "omega", "sinkhorn", "bp", "bayes", "exact")
 LIMIT = 100_000

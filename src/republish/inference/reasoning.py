@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray, WordArray
 from republish.errors import PolicyError
 from republish.inference.compromise import Compromised, cascaded
 from republish.inference.groups import Groups
 from republish.inference.posterior import METHODS, Posteriors, group_posteriors
 from republish.inference.revision import FORMS, Revision, States, regrown
 from republish.knowledge import Extracted, Knowledge, Transitions
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.types import FloatArray, IntArray, WordArray
 
 BELIEF, DOMAIN, PAST = "belief", "domain", "past"
 CASCADES = ("prior", "posterior")

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge import Knowledge
-from republish.types import FloatArray, IntArray
 
 FORMS = ("joint", "product", "chained")
 _BLOCK = 4096

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from republish.knowledge.classes import Bands, Classes, Listed
-from republish.knowledge.extracted import Extracted
+from republish.knowledge.corpus import learn
+from republish.knowledge.extraction import Extracted
 from republish.knowledge.files import read_knowledge
 from republish.knowledge.kernel import kernel_prior
 from republish.knowledge.knowledge import Knowledge
-from republish.knowledge.learning import learn
 from republish.knowledge.transitions import Transitions
 
 __all__ = [

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.microdata import MISSING, Axis, Microdata
-from republish.names import listed
-from republish.schema import Category, Column, Date, Number, Ordered, Schema
-from republish.types import FloatArray, IntArray
+from republish.schema.column_names import listed
+from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
 
 Break = int | float | date
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from republish.types import BoolArray, FloatArray
+from republish.arrays import BoolArray, FloatArray
 
 _REACHED = 1e-100
 

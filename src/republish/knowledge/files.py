@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError, ViewError
-from republish.kinds import as_text, parse
-from republish.knowledge.extracted import Extracted
+from republish.knowledge.extraction import Extracted
 from republish.knowledge.knowledge import Knowledge, require_size
 from republish.knowledge.settings import VIEWS, Settings, read_settings
-from republish.knowledge.written import FILE, last_columns
-from republish.names import listed
-from republish.schema import Number, Schema
-from republish.tables import read_table
-from republish.types import FloatArray, IntArray
+from republish.knowledge.writer import FILE, last_columns
+from republish.schema.column_names import listed
+from republish.schema.schema import Number, Schema
+from republish.sources.tables import read_table
+from republish.sources.values import as_text, parse
 
 _OFF = 1e-6
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.microdata import INTERVAL, MISSING, TREE, Axis, Microdata
-from republish.types import FloatArray, IntArray
 
 _STRANGE = np.inf  # a label the corpus does not have: at distance 1 from everything
 

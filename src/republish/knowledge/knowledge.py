@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
-from republish.kinds import as_text
 from republish.knowledge.classes import Classes
 from republish.knowledge.contexts import average, completed, impossible, truncated
-from republish.knowledge.written import write_files
-from republish.types import BoolArray, FloatArray, IntArray
+from republish.knowledge.writer import write_files
+from republish.sources.values import as_text
 
 MOST_ENTRIES = 2**27
 """The largest table that is held, 1 GiB."""

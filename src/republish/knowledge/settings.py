@@ -10,8 +10,8 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes, classes_from_mapping
-from republish.knowledge.written import FILE
-from republish.schema import Column, Schema
+from republish.knowledge.writer import FILE
+from republish.schema.schema import Column, Schema
 
 VIEWS = "views"
 ORDERS = (1, 2, 3)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes
 from republish.knowledge.contexts import normalised, split_oldest
 from republish.knowledge.knowledge import Knowledge, require_size
-from republish.knowledge.written import last_columns
-from republish.names import listed
-from republish.types import FloatArray, IntArray
+from republish.knowledge.writer import last_columns
+from republish.schema.column_names import listed
 
 NONE = -1
 

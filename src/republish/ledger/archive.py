@@ -20,8 +20,8 @@ from typing import IO, Any
 
 import tomli_w
 
-from republish import faults
 from republish.errors import LedgerError
+from republish.ledger import crash_points
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.files import (
     CHUNK,
@@ -37,7 +37,7 @@ from republish.ledger.files import (
     writing,
 )
 from republish.ledger.ledger import Ledger
-from republish.places import is_local
+from republish.sources.paths import is_local
 
 MANIFEST = "republish-backup.json"
 _FORMAT = 1
@@ -83,7 +83,7 @@ def backup(
         with writing("the backup could not be written", "no backup was written; the series is as it was"):
             try:
                 _write_archive(ledger, part, mode, without_secret)
-                faults.reach("backup-written")
+                crash_points.reach("backup-written")
                 part.rename(target)
                 sync_folder(target.parent)
             finally:

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
-from republish.databases import is_database
-from republish.databases.address import FORM, connect_to, database_of
 from republish.errors import LedgerError
 from republish.ledger.chain import Head, Record
 from republish.ledger.lock import hold_in_database
+from republish.sources.postgres import is_database
+from republish.sources.postgres.address import FORM, connect_to, database_of
 
 BUSY_SECONDS = 20
 

@@ -10,7 +10,7 @@ from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.chain import WITH_RELEASE, Entry, Record, entry_of, faults_in
 from republish.ledger.files import Layout, measure, split_name
-from republish.ledger.settle import named_files, resolve
+from republish.ledger.recovery import named_files, resolve
 
 Progress = Callable[[int, int], None]
 Measured = Mapping[str, Mapping[str, Any]]

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from republish import faults
 from republish.errors import LedgerError
+from republish.ledger import crash_points
 from republish.ledger.files import (
     PRIVATE_KINDS,
     Layout,
@@ -23,7 +23,7 @@ from republish.ledger.files import (
 )
 from republish.ledger.files import regular_files as _files
 from republish.ledger.files import writing as _writing
-from republish.places import is_local
+from republish.sources.paths import is_local
 
 
 def _require_kind(kind: str) -> None:
@@ -54,7 +54,7 @@ class Draft:
         self._parts: dict[str, int] = {}
         with _writing("the release could not be staged"):
             self.folder.mkdir()
-        faults.reach("staged")
+        crash_points.reach("staged")
 
     def private_file(self, kind: str, suffix: str = ".parquet", release: int | None = None) -> Path:
         """A path of its own under `private/` and the kind, to be written by the caller.
@@ -118,7 +118,7 @@ class Draft:
         with _writing("the files of the release could not be written"):
             sync_tree(self.folder)
             sync_folder(self.folder.parent)
-            faults.reach("release-synced")
+            crash_points.reach("release-synced")
             for path in self._private:
                 if not path.is_file() or path.is_symlink():
                     raise LedgerError(f"{path} was announced as part of the release, but not written")
@@ -126,7 +126,7 @@ class Draft:
                 sync_file(path)
             for folder in self._layout.private_folders:
                 sync_folder(folder)
-            faults.reach("private-synced")
+            crash_points.reach("private-synced")
             return self._measure()
 
     def _measure(self) -> dict[str, dict[str, Any]]:

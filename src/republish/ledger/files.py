@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from republish import faults
 from republish.errors import LedgerError
-from republish.places import is_local, place_of
+from republish.ledger import crash_points
+from republish.sources.paths import is_local, place_of
 
 CHUNK = 1 << 20
 AS_IT_WAS = "nothing was committed; the series is as it was"
@@ -245,13 +245,13 @@ def new_folder(root: Path) -> Iterator[Path]:
     try:
         yield aside
         sync_tree(aside)
-        faults.reach("built-aside")
+        crash_points.reach("built-aside")
         _rename(aside, root)
     except BaseException:
         remove(aside)
         raise
     sync_folder(root.parent)
-    faults.reach("folder-made")
+    crash_points.reach("folder-made")
 
 
 def _require_free(root: Path) -> None:

@@ -9,15 +9,15 @@ from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import IO, Any, cast
 
-from republish import faults
 from republish.errors import LedgerError
+from republish.ledger import crash_points
 from republish.ledger.catalogue import Catalogue, overtaken
 from republish.ledger.chain import KINDS, WITH_RELEASE, Entry, Head, Record, entry_of, faults_in, seal
 from republish.ledger.check import Measured, Progress, check_series
 from republish.ledger.draft import Draft
 from republish.ledger.files import Layout, holds_something, measure, remove, split_name, sync_folder, writing
 from republish.ledger.lock import hold
-from republish.ledger.settle import named_files, resolve, roll_forward, sweep
+from republish.ledger.recovery import named_files, resolve, roll_forward, sweep
 
 _OURS = ("files", "staging")
 _IN_MEMORY = 2**24  # bytes of a copy; larger ones are temporary files without a name
@@ -52,7 +52,7 @@ class Ledger:
             layout.mark_store()
             try:
                 layout.make()
-                faults.reach("created-folders")
+                crash_points.reach("created-folders")
                 with hold(layout.lock, "init"):
                     ledger._require_none()
                     catalogue.create(seal("init", None, payload, None))
@@ -173,7 +173,7 @@ class Ledger:
                     "restore the series from a backup"
                 )
             roll_forward(self.layout, [entry_of(record) for record in records])
-            faults.reach("rolled-forward")
+            crash_points.reach("rolled-forward")
             sweep(self.layout, self.catalogue)
             self._snapshot = self._read()
             try:
@@ -207,9 +207,9 @@ class Ledger:
         _require_kind(kind, number, draft, entries)
         _require_erasable(payload.get("erased", []), entries)
         record = self._seal(draft, kind, number, payload, head)
-        faults.reach("before-commit")
+        crash_points.reach("before-commit")
         self._append(record, head, draft)
-        faults.reach("after-commit")
+        crash_points.reach("after-commit")
         entry = entry_of(record)
         if self._snapshot is not None:
             self._snapshot = (*entries, entry)
@@ -254,7 +254,7 @@ class Ledger:
             with self.catalogue.append(record, expected), writing("the release could not be committed"):
                 if draft is not None:
                     draft.require_files(entry_of(record).payload["files"])
-                faults.reach("inside-transaction")
+                crash_points.reach("inside-transaction")
         except LedgerError as error:
             # A database behind a network can commit and then fail to say so.
             if self._holds(record, error):

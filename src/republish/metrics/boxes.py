@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from republish.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.arrays import FloatArray, IntArray
 from republish.errors import SchemaError, ViewError
 from republish.microdata import FLAT, MISSING, Axis, Microdata
-from republish.names import listed
-from republish.release import Release
-from republish.schema import Schema
-from republish.types import FloatArray, IntArray
+from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.release.release import Release
+from republish.schema.column_names import listed
+from republish.schema.schema import Schema
 
 
 class Boxes(NamedTuple):

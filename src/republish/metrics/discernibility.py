@@ -6,7 +6,7 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.metrics.boxes import real_rows
-from republish.release import Release
+from republish.release.release import Release
 
 
 def discernibility(release: Release, suppressed: int = 0) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from republish.cells import ALL_MISSING, NONE_MISSING, Cells
+from republish.arrays import FloatArray
 from republish.errors import ViewError
 from republish.metrics.boxes import (
     Boxes,
@@ -24,8 +24,8 @@ from republish.metrics.boxes import (
 )
 from republish.metrics.tuples import Tuples
 from republish.microdata import FLAT, MISSING, Axis, Microdata
-from republish.release import Release
-from republish.types import FloatArray
+from republish.release.cells import ALL_MISSING, NONE_MISSING, Cells
+from republish.release.release import Release
 
 
 def kl_divergence(release: Release, view: Microdata, *, sensitive: bool = False) -> float:

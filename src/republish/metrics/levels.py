@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import whole_of
-from republish.release import Release
+from republish.release.release import Release
 from republish.requirements import EntropyLDiversity, KAnonymity, LDiversity, Requirement, TCloseness, Whole
 from republish.requirements.histograms import histograms
-from republish.schema import Category, Column, Ordered
-from republish.types import FloatArray, IntArray
+from republish.schema.schema import Category, Column, Ordered
 
 
 @dataclass(frozen=True)

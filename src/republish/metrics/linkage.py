@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from republish.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import ViewError
 from republish.metrics.boxes import aligned, cell_boxes, suppressed_rows
 from republish.metrics.tuples import Tuples
 from republish.microdata import MISSING, Microdata
-from republish.release import Release
-from republish.types import BoolArray, FloatArray, IntArray
+from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.release.release import Release
 
 
 def record_linkage(release: Release, view: Microdata, membership: IntArray | None = None) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from republish.arrays import FloatArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import real_rows
-from republish.release import Release
-from republish.types import FloatArray
+from republish.release.release import Release
 
 
 def global_certainty_penalty(release: Release, suppressed: int = 0) -> float:

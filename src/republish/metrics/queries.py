@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError, ViewError
 from republish.kernels import kernel
 from republish.metrics.boxes import (
@@ -28,9 +29,8 @@ from republish.metrics.boxes import (
 )
 from republish.metrics.tuples import Tuples, _members_between
 from republish.microdata import MISSING, Axis, Microdata
-from republish.release import Release
-from republish.schema import Ordered
-from republish.types import BoolArray, FloatArray, IntArray
+from republish.release.release import Release
+from republish.schema.schema import Ordered
 
 Answer = Literal["uniform", "intersecting"]
 _OWN_TREE = 100

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.metrics.boxes import aligned, cell_boxes, real_rows
 from republish.metrics.tuples import Tuples
 from republish.microdata import Microdata
-from republish.release import Release
-from republish.types import IntArray
+from republish.release.release import Release
 
 THRESHOLDS = (0.2, 0.09, 0.05)
 """Limits in use; at 5, 12 and 20 rows a group is no longer above them (0.09 is 1/11, rounded down)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import aligned, suppressed_rows
 from republish.metrics.discernibility import average_class_size, discernibility
@@ -15,8 +16,7 @@ from republish.metrics.penalty import column_penalties, global_certainty_penalty
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
 from republish.metrics.risk import Risk, journalist_risk, marketer_risk, prosecutor_risk
 from republish.microdata import Microdata
-from republish.release import Release
-from republish.types import IntArray
+from republish.release.release import Release
 
 EXPLANATIONS: dict[str, str] = {
     "rows": "Rows of the release, counterfeits included.",

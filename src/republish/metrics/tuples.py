@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
-from republish.types import FloatArray, IntArray
 
 _LEAF = 16  # more points than this are split; below it a scan is as fast
 _DEPTH = 128

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray
 from republish.errors import ViewError
-from republish.types import BoolArray, FloatArray
 
 
 class Coordinates(NamedTuple):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.orders.hilbert import hilbert_order
 from republish.orders.nearest import nearest_point_next
-from republish.types import IntArray
 
 if TYPE_CHECKING:
     from republish.microdata import Microdata

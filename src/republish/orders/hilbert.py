@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray, WordArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.orders._domain import Coordinates, coordinates
-from republish.types import FloatArray, IntArray, WordArray
 
 MOST_BITS = 16
 _LIMIT = 32

@@ -11,9 +11,9 @@ import math
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray, IntArray
 from republish.orders._domain import Coordinates, coordinates
 from republish.orders._nearest_kernel import Scale, walk
-from republish.types import FloatArray, IntArray
 
 _EXACT = 2.0**53
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.papers.study import Finding, Lines, Value, Verdict
-from republish.types import FloatArray, IntArray
 
 Check = Callable[[Lines], Finding]
 

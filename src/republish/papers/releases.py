@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from republish.arrays import IntArray, WordArray
 from republish.attacks import History, Table
 from republish.datasets import census
-from republish.events import Appearances, events_of
 from republish.grouping import Grouping
-from republish.memory import Memory, sight
+from republish.memory.event_lists import Appearances, events_of
+from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view
 from republish.publishers import Publisher
-from republish.release import Release, build_release
-from republish.schema import Schema, read_schema
+from republish.release.release import Release, build_release
+from republish.schema.schema import Schema, read_schema
 from republish.secret import Secret
 from republish.series import Series
-from republish.types import IntArray, WordArray
 
 
 @dataclass(frozen=True)

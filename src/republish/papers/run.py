@@ -13,7 +13,7 @@ import polars as pl
 from republish.papers import page
 from republish.papers.cells import Progress, code_of, files_of, run_cells, seconds_of
 from republish.papers.checks import judge
-from republish.papers.drawing import draw
+from republish.papers.pictures import draw
 from republish.papers.study import Claim, Figure, Finding, Paper, Scale, Verdict
 
 
@@ -50,7 +50,7 @@ class Reproduction:
         return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
 
     def _repr_html_(self) -> str:
-        from republish.display import reproduction_html
+        from republish.show.html import reproduction_html
 
         return reproduction_html(self)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from republish.types import FloatArray
+from republish.arrays import FloatArray
 
 Value = str | float | int | bool
 Row = dict[str, Value]

@@ -17,7 +17,7 @@ import numpy as np
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.knowledge import Extracted, Knowledge
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers.banga import BangA
 from republish.publishers.bayframe import BayFrame

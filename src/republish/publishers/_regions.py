@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.grouping import Regions
-from republish.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from republish.microdata import Axis, Microdata
-    from republish.spatial.bang import BangIndex
+    from republish.spatial.bang.bang_file import BangIndex
     from republish.spatial.cube import Scale
 
 _WORD = 64

@@ -23,21 +23,21 @@ import numpy as np
 
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping, Regions
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.publishers._regions import regions_of
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements, satisfied
-from republish.spatial.bang import BangIndex, Sensitive, bulk_load
-from republish.spatial.breaks import require_scales
+from republish.spatial.bang.bang_file import BangIndex, Sensitive, bulk_load
+from republish.spatial.break_points import require_scales
 from republish.spatial.cube import cube_of
-from republish.spatial.dendrogram import MERGES, Dendrogram, dendrogram_of
-from republish.spatial.given import ENOUGH, NONE, bits_of, bits_text, scales_of, scales_text
-from republish.spatial.stored import regions_table, stored_regions
+from republish.spatial.dendrogram.dendrogram import MERGES, Dendrogram, dendrogram_of
+from republish.spatial.region_table import regions_table, stored_regions
+from republish.spatial.resolutions import ENOUGH, NONE, bits_of, bits_text, scales_of, scales_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from republish.microdata import Microdata
-    from republish.schema import Schema
+    from republish.schema.schema import Schema
 
 SHAPES = ("box", "region")
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._in_order import FULL, InOrder, last_values
+from republish.publishers._ordered.publisher import FULL, InOrder, last_values
 from republish.requirements import BetaLikeness, Requirement
 
 if TYPE_CHECKING:

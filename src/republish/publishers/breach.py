@@ -24,7 +24,7 @@ from republish.errors import PolicyError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from republish.types import FloatArray
+    from republish.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ for as long as anyone is in it:
   ones where their value occurs, or form cohorts of their own.
 - A cohort changes only when places of at least `together` different values are open at once: then nobody can tell
   which of those who left had which value, nor who took over from whom. Until then counterfeits wait in them.
-- Before a release leaves, the share of people that could be determined is bounded (`republish.escapes`): whoever the
+- Before a release leaves, the share of people that could be determined is bounded
+  (`republish.inference.determination`): whoever the
   adversary is, if `compromised` of all people are known to her, each independently, she is expected to determine at
   most `max_determined` of the others, from all releases so far. Cohorts that would exceed it do not change this time.
 
@@ -26,20 +27,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from republish.errors import CannotPublish, PolicyError
-from republish.escapes import escape_risk
-from republish.publishers._cohort_changes import Changes, arrange
-from republish.publishers._cohort_past import look_back, sighted
-from republish.publishers._implied import m_and_requirements
+from republish.inference.determination import escape_risk
+from republish.memory.cohort_stays import continued
+from republish.memory.signatures import remember_signatures
+from republish.publishers._cohorts.changes import Changes, arrange
+from republish.publishers._cohorts.past import look_back, sighted
+from republish.publishers._implication import m_and_requirements
 from republish.requirements import ProbabilisticLDiversity, Requirement
-from republish.signatures import remember_signatures
-from republish.stays import continued
 
 if TYPE_CHECKING:
+    from republish.arrays import IntArray
     from republish.grouping import Grouping
-    from republish.memory import Memory
+    from republish.memory.memory import Memory
     from republish.microdata import Microdata
-    from republish.publishers._cohort_past import Before
-    from republish.types import IntArray
+    from republish.publishers._cohorts.past import Before
 
 _ROUNDS = 6
 

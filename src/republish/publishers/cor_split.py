@@ -3,7 +3,7 @@
 Division, balancing and assignment are those of m-invariance (see `buckets`): everyone whose value persists keeps
 the signature of her first group, also when she comes back after an absence; a new value is a new life. Then every
 bucket is cut into groups that hold each value of its signature equally often (weak m-uniqueness) and are hc-safe
-with degree n (see `republish.hc_safety`) with respect to every earlier release.
+with degree n (see `republish.inference.hc_safety`) with respect to every earlier release.
 
 What the paper leaves open, or where more can be had, is done as follows.
 
@@ -39,18 +39,18 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.grouping import Grouping
+from republish.memory.signatures import remember_signatures
 from republish.microdata import INTERVAL
-from republish.publishers._cor_partition import NOWHERE, Entries, partition
-from republish.publishers._implied import m_and_requirements
+from republish.publishers._buckets.buckets import Buckets, Filling, fill_buckets, recall
+from republish.publishers._implication import m_and_requirements
+from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers.breach import n_choose
-from republish.publishers.buckets import Buckets, Filling, fill_buckets, recall
 from republish.requirements import Requirement, WeakMUniqueness
-from republish.signatures import remember_signatures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from republish.memory import Memory
+    from republish.memory.memory import Memory
     from republish.microdata import Microdata
 
 _GROUP_IN = "group@"

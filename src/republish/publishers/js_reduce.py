@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._in_order import FULL, InOrder
+from republish.publishers._ordered.publisher import FULL, InOrder
 from republish.requirements import Requirement, TCloseness
 
 
@@ -36,7 +36,7 @@ class JSReduce(InOrder):
     nearest group in their place, `suppress` leaves them out, and so do the others with what remains.
     With `withstand` above 0 an adversary who weighs all releases together may stray by that many bits from what a
     group shows of its members, unless she would with everybody left out of the release: see
-    `republish.inference.withstanding`. It is measured before every release, which takes time.
+    `republish.inference.joint.withstand`. It is measured before every release, which takes time.
     `posterior`, `steps` and `form` say how the adversary is taken to think; see `republish.inference.Reasoning`.
     Without `knowledge` it is counted from the views themselves.
     """

@@ -30,7 +30,7 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.knowledge import kernel_prior
-from republish.publishers._mondrian_kernel import Space, partition
+from republish.publishers._kernels.mondrian import Space, partition
 from republish.requirements import (
     BTPrivacy,
     KAnonymity,
@@ -43,8 +43,8 @@ from republish.requirements import (
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
 
 if TYPE_CHECKING:
+    from republish.arrays import IntArray
     from republish.microdata import Microdata
-    from republish.types import IntArray
 
 _Memory = TypeVar("_Memory")
 

@@ -1,6 +1,6 @@
 """R+-tree: groups are leaves of a spatial index (Iwuchukwu and Naughton, VLDB 2007).
 
-The index is in `republish.spatial.rplus`. It takes every quasi-identifier as a number, hierarchies by the
+The index is in `republish.spatial.rplus.tiling`. It takes every quasi-identifier as a number, hierarchies by the
 place of their leaves, and so is the baseline of what spatial indexes reach without knowing more of the data.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.requirements import KAnonymity, Requirement, only_requirements
-from republish.spatial.rplus import RPlusIndex, bulk_load
+from republish.spatial.rplus.tiling import RPlusIndex, bulk_load
 
 if TYPE_CHECKING:
     from republish.microdata import Microdata

@@ -43,17 +43,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from republish.errors import PolicyError
-from republish.publishers._bucket_groups import gathered
-from republish.publishers._implied import m_and_requirements
-from republish.publishers.buckets import Filling, fill_buckets, recall
+from republish.memory.signatures import remember_signatures
+from republish.publishers._buckets.buckets import Filling, fill_buckets, recall
+from republish.publishers._buckets.groups import gathered
+from republish.publishers._implication import m_and_requirements
 from republish.requirements import MUniqueness, Requirement
-from republish.signatures import remember_signatures
 
 if TYPE_CHECKING:
     import numpy as np
 
     from republish.grouping import Grouping
-    from republish.memory import Memory
+    from republish.memory.memory import Memory
     from republish.microdata import Microdata
 
 _ASSIGNMENTS = ("greedy", "optimal")

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.cells import ALL_MISSING, NONE_MISSING
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
 from republish.metrics.tuples import _members_between
 from republish.queries._sides import count_sides
-from republish.types import BoolArray, FloatArray, IntArray
+from republish.release.cells import ALL_MISSING, NONE_MISSING
 
 _BLOCK = 1 << 16  # shares held at a time
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import is_discrete
 from republish.queries._kernel import Table
-from republish.release import Release
+from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
+from republish.release.release import Release
 from republish.spatial.nested import _uncovered, parents
-from republish.types import BoolArray, FloatArray, IntArray
 
 CLEAR = 1e-6  # a share of volume that no rounding makes up
 _MOST_PLACES = 1 << 62

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from republish.cells import SOME_MISSING
 from republish.kernels import kernel
+from republish.release.cells import SOME_MISSING
 
 
 @kernel

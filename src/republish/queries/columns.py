@@ -16,17 +16,17 @@ from typing import NoReturn
 import numpy as np
 import polars as pl
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError, SchemaError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
-from republish.kinds import as_text
 from republish.microdata import Axis
-from republish.names import listed
 from republish.queries import spans
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
 from republish.queries.spans import Span, Term
-from republish.release import Release
-from republish.schema import Column, Ordered, Schema
-from republish.types import IntArray
+from republish.release.release import Release
+from republish.schema.column_names import listed
+from republish.schema.schema import Column, Ordered, Schema
+from republish.sources.values import as_text
 
 _EPOCH = date(1970, 1, 1)
 _KINDS = {"number": "numbers", "date": "dates", "ordered": "texts with an order", "category": "texts"}

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from republish.cells import SOME_MISSING
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
 from republish.metrics.queries import Workload, _require_axes
@@ -28,8 +28,8 @@ from republish.queries.columns import Columns
 from republish.queries.language import parse_condition
 from republish.queries.missing import missing_shares
 from republish.queries.spans import EVERYTHING, Term, none_of
-from republish.release import Release
-from republish.types import FloatArray, IntArray
+from republish.release.cells import SOME_MISSING
+from republish.release.release import Release
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln
 
-from republish.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
-from republish.types import FloatArray, IntArray
+from republish.arrays import FloatArray, IntArray
+from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
 
 _STEEPEST = 10.0  # the logarithm of a parameter, at most
 _PULL = 1e-3  # towards even odds, where the groups leave them open

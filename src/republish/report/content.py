@@ -8,12 +8,12 @@ from statistics import fmean
 from typing import Any
 
 import republish
-from republish.assessments import Assessment
-from republish.frozen import safer_publishers
+from republish.attacks.assessments import Assessment
+from republish.gate.verdict import verdict_from
+from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
-from republish.verdict import verdict_from
 
 
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:

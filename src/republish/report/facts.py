@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.about import limits_of
-from republish.assessments import Assessment, kept
+from republish.attacks.assessments import Assessment, kept
 from republish.errors import LedgerError
-from republish.frozen import is_as_recorded
+from republish.gate.verdict import recorded_problems
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of, faults_in
 from republish.publishers import parameters_of
-from republish.verdict import recorded_problems
-from republish.verify_promises import meaning_of
+from republish.publishing.about import limits_of
+from republish.publishing.policy_record import is_as_recorded
+from republish.verify.promises import meaning_of
 
 if TYPE_CHECKING:
     from republish.policy import Policy

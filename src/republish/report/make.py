@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from republish.errors import PolicyError
 from republish.report.content import content_of
 from republish.report.facts import SeriesFacts, facts_of
-from republish.report.shown import FILTERS, MARKS, escaped
+from republish.show.numbers import FILTERS, MARKS, escaped
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -21,7 +21,8 @@ _OBJECTS = ("facts", "words", "serial")
 def make_report(series: Series, format: str = "html") -> str:  # noqa: A002 - what people call it
     """The disclosure report of a series: `html` is one self-contained page, `json` and `md` say the same.
 
-    Attacks are not made here. What `republish.assessments` keeps beside the series is shown as far as it still holds.
+    Attacks are not made here. What `republish.attacks.assessments` keeps beside the series is shown as far as
+    it still holds.
 
     Raises:
         PolicyError: there is no such format, or what it needs is not installed.

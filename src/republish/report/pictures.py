@@ -10,13 +10,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from republish.errors import PolicyError
-from republish.plots import COLOURS, MARKERS, STYLES, attacks_figure, load_pyplot
 from republish.report.facts import ReleaseFacts
+from republish.show.plots import COLOURS, MARKERS, STYLES, attacks_figure, load_pyplot
 
 if TYPE_CHECKING:
-    from republish.assessments import Assessment
+    from republish.attacks.assessments import Assessment
 
-Figure: TypeAlias = Any  # matplotlib is imported in republish.plots only
+Figure: TypeAlias = Any  # matplotlib is imported in republish.show.plots only
 Axes: TypeAlias = Any
 RISK_LINES = (0.09, 0.05)
 GROUP_LINES = (5, 11, 20)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from republish.assessments import Assessment
-from republish.frozen import safer_publishers
+from republish.attacks.assessments import Assessment
+from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import SeriesFacts
 

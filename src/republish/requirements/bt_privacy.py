@@ -31,7 +31,7 @@ from republish.requirements.parameters import plain, positive_number, share
 from republish.requirements.t_closeness import Distance
 
 if TYPE_CHECKING:
-    from republish.types import IntArray
+    from republish.arrays import IntArray
 
 
 @dataclass(frozen=True)

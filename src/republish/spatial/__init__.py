@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from republish.spatial.bang import BangIndex, Sensitive, bulk_load, index_of_arrays
+from republish.spatial.bang.bang_file import BangIndex, Sensitive, bulk_load, index_of_arrays
 from republish.spatial.cube import Cube, cells, cube_of
-from republish.spatial.dendrogram import Dendrogram, dendrogram_of, densities, neighbours
+from republish.spatial.dendrogram.dendrogram import Dendrogram, dendrogram_of, densities, neighbours
 from republish.spatial.keys import interleave, key_order
 
 __all__ = [

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError, ViewError
-from republish.spatial.breaks import positions, require_names
+from republish.spatial.break_points import positions, require_names
 from republish.spatial.keys import cyclic_turns
-from republish.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from republish.hierarchies import Tree

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from republish.arrays import IntArray, WordArray
 from republish.kernels import kernel
 from republish.spatial._threads import in_chunks
-from republish.types import IntArray, WordArray
 
 _WORD = 64
 _BLOCK = 1024

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
-from republish.types import BoolArray, FloatArray, IntArray
 
 _PAIRS = 1 << 22  # of a query and a region, compared at a time
 _CLEAR = 1e-6  # a share of volume that no rounding makes up

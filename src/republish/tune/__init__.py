@@ -5,9 +5,9 @@ optuna is loaded by a search, not by this package: what was found can be read wi
 
 from __future__ import annotations
 
+from republish.tune.choice import chosen_policy, init_command, require_free, write_policy
 from republish.tune.frontier import LIMITS, Point, Tuned, choose, frontier, nearest
 from republish.tune.run import COMPROMISED, Settings, kept, tune
-from republish.tune.written import chosen_policy, init_command, require_free, write_policy
 
 __all__ = [
     "COMPROMISED",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from republish.errors import PolicyError
-from republish.plots import MANY_COLOURS, MARKERS, load_pyplot
+from republish.show.plots import MANY_COLOURS, MARKERS, load_pyplot
 from republish.tune.frontier import LIMITS, Tuned
 
 _ENDINGS = (".png", ".svg", ".pdf")

@@ -15,10 +15,10 @@ import polars as pl
 from republish.attacks import BELIEVES, Adversary, AttackResult, attack, granted_view, names
 from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError
 from republish.knowledge import Extracted, Knowledge
-from republish.plausibility import MEANT
 from republish.policy import Policy
-from republish.published import Published
 from republish.publishers import PUBLISHERS
+from republish.publishing.plausibility import MEANT
+from republish.publishing.result import Published
 from republish.secret import Secret
 from republish.series import Series
 from republish.tune.frontier import LIMITS, Point

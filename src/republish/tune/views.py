@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from republish.arrays import WordArray
 from republish.errors import PolicyError, RepublishError
 from republish.microdata import read_view
-from republish.schema import Number, Schema
+from republish.schema.schema import Number, Schema
 from republish.secret import Secret
-from republish.tables import read_table
-from republish.types import WordArray
+from republish.sources.tables import read_table
 
 
 @dataclass(frozen=True)

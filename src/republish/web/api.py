@@ -13,12 +13,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from republish.web import DeskError, WrongType
-from republish.web.answers import writable
 from republish.web.desk import FILES, Desk
 from republish.web.downloads import PARTS, altered_words, sent
-from republish.web.jobs import Job
+from republish.web.errors import writable
+from republish.web.jobs.jobs import Job
 from republish.web.security import REPORT_POLICY
-from republish.web.uploads import Upload
+from republish.web.uploads.uploads import Upload
 
 _RAW = ("text/csv", "application/vnd.apache.parquet", "application/octet-stream")
 _MEDIA = {

@@ -20,11 +20,12 @@ from starlette.types import Scope
 
 import republish
 from republish.errors import PolicyError, RepublishError
-from republish.web import api, pages
-from republish.web.answers import answer, render, status_of
+from republish.web import api
 from republish.web.desk import Desk
+from republish.web.errors import answer, render, status_of
+from republish.web.pages import routes
 from republish.web.security import LOOPBACK, Access, Guard
-from republish.web.uploads import LIMIT
+from republish.web.uploads.uploads import LIMIT
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -98,7 +99,7 @@ def create_app(
 
 def _pages(app: FastAPI, desk: Desk) -> None:
     """The pages and their files."""
-    app.include_router(pages.router(desk), include_in_schema=False)
+    app.include_router(routes.router(desk), include_in_schema=False)
     app.mount("/static", Static(directory=_STATIC), name="static")
 
 

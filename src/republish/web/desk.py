@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from republish.errors import LedgerError, RepublishError
-from republish.panics import is_panic
-from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, look
-from republish.web.columns import compare, legible
-from republish.web.cut_off import is_going_on, require_unlocked, words
+from republish.sources.panics import is_panic
+from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, request_models
 from republish.web.downloads import FILES, Download, altered_words, taken
-from republish.web.jobs import DONE, FAILED, REFUSED, Job, Jobs
-from republish.web.shelf import Shelf
-from republish.web.uploads import LIMIT, Upload, Uploads
+from republish.web.jobs.interrupted import is_going_on, require_unlocked, words
+from republish.web.jobs.jobs import DONE, FAILED, REFUSED, Job, Jobs
+from republish.web.jobs.worker import CHANGED
+from republish.web.series_index import Shelf
+from republish.web.uploads.columns import compare, legible
+from republish.web.uploads.uploads import LIMIT, Upload, Uploads
 from republish.web.watch import Watch
-from republish.web.worker import CHANGED
 
 if TYPE_CHECKING:
     from republish.report.facts import ReleaseFacts, SeriesFacts
@@ -149,7 +149,7 @@ class Desk:
         """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
         with self.opened(name) as series:
             _require_release(series, number)
-            return look.picture(series.release(number), axes)
+            return request_models.picture(series.release(number), axes)
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
         """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.
@@ -185,7 +185,7 @@ class Desk:
 
     def tuned(self, name: str) -> list[dict[str, Any]]:
         """The frontiers that `tune` kept beside the series, the newest last."""
-        return look.frontiers(self.path(name))
+        return request_models.frontiers(self.path(name))
 
     def audit_lines(self, name: str) -> list[dict[str, Any]]:
         """The last lines of the audit log, oldest first."""
@@ -213,8 +213,8 @@ class Desk:
 
     def propose(self, upload: str) -> dict[str, Any]:
         """A role and a kind for every column of a view, each with the reason."""
-        from republish.proposal import NO_SENSITIVE, propose
-        from republish.tables import read_table
+        from republish.sources.propose import NO_SENSITIVE, propose
+        from republish.sources.tables import read_table
 
         view = self.uploads.get(upload)
         with legible():
@@ -250,9 +250,9 @@ class Desk:
         self, name: str, adversary: Mapping[str, Any] | None = None, attacks: Sequence[str] | None = None
     ) -> Job:
         """Attack a series in the background; what is found is kept beside it."""
-        granted, names = look.granted(adversary or {}), None if attacks is None else list(attacks)
+        granted, names = request_models.granted(adversary or {}), None if attacks is None else list(attacks)
         with self.opened(name) as series:
-            look.require_attackable(series, granted, names)
+            request_models.require_attackable(series, granted, names)
             root = series.root
         job = Job("attack", name)
         task = {"kind": "attack", "root": str(root), "adversary": granted, "attacks": names}
@@ -282,7 +282,7 @@ class Desk:
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
         `no_sensitive` says that it is meant where none of them is sensitive.
         """
-        from republish.gate import gate_from_mapping, parse_gate
+        from republish.gate.limits import gate_from_mapping, parse_gate
         from republish.publishers import make_publisher
         from republish.requirements import parse_requirements
         from republish.series import Series
@@ -300,7 +300,7 @@ class Desk:
         if root.exists() or root.is_symlink() or self.shelf.is_taken(name, root):
             raise Busy("a series or folder of that name is there already; choose another name")
         view = self.uploads.get(upload)
-        schema = look.schema_of(view, roles)
+        schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
         made = make_publisher(publisher, dict(parameters or {}), parse_requirements(require))
@@ -313,7 +313,7 @@ class Desk:
 
     def publishers(self) -> list[dict[str, Any]]:
         """Every publisher with what it is for and its parameters."""
-        return look.publishers()
+        return request_models.publishers()
 
     def note(self, name: str, action: str, outcome: str, **facts: Any) -> None:
         """Write a line into the audit log of a series."""
@@ -348,7 +348,7 @@ class Desk:
         job = Job(kind, name)
         with self.opened(name) as series:
             root, head, releases = series.root, series.ledger.head.digest, len(series.records)
-            look.require_moment(series, as_of)
+            request_models.require_moment(series, as_of)
             self.jobs.require_free(job)
             require_unlocked(series)
         if expected not in (None, head):

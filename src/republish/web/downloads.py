@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from republish.errors import LedgerError
 from republish.ledger.files import CHUNK
-from republish.places import is_local
+from republish.sources.paths import is_local
 from republish.web import NotFound, Withdrawn
 
 if TYPE_CHECKING:

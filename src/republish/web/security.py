@@ -17,9 +17,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from republish.panics import is_panic
-from republish.web.answers import answer, unforeseen
-from republish.web.uploads import too_large
+from republish.sources.panics import is_panic
+from republish.web.errors import answer, unforeseen
+from republish.web.uploads.uploads import too_large
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/login", "/static/desk.css", "/static/icon.svg")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from republish.errors import LedgerError
 from republish.ledger.files import measure
-from republish.ledger.settle import resolve
+from republish.ledger.recovery import resolve
 
 if TYPE_CHECKING:
     from republish.ledger import Ledger

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from republish.attacks.candidates import Unknowns, lives, sizes
-from republish.attacks.compromised import starting_sets
+from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
+from republish.attacks.excluding.candidates import Unknowns, lives, sizes
+from republish.attacks.excluding.compromised import starting_sets
+from republish.attacks.excluding.tau import eliminate
 from republish.attacks.history import History
 from republish.attacks.linear.board import Board, board_of
 from republish.attacks.linear.equations import solve
+from republish.attacks.linear.likelihood import Budget, Weighing, weigh
 from republish.attacks.linear.search import _conclude, new_state
-from republish.attacks.linear.weighing import Budget, Weighing, weigh
 from republish.attacks.results import Findings
-from republish.attacks.tau import eliminate
-from republish.types import BoolArray, FloatArray, IntArray, WordArray
 
 __all__ = ["Budget", "LinearFindings", "Stages", "linear"]
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.kernels import kernel
-from republish.types import IntArray
 
 PRIME = 2_147_483_647
 """2^31 - 1: products of two residues fit into 62 bits."""

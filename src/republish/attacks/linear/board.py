@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from republish.attacks.candidates import Unknowns, sizes
-from republish.types import BoolArray, IntArray, WordArray
+from republish.arrays import BoolArray, IntArray, WordArray
+from republish.attacks.excluding.candidates import Unknowns, sizes
 
 NOBODY = -1
 

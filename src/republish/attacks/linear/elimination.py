@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear._dense import _echelon
 from republish.attacks.linear._sparse import PRIME, _eliminate, _inverse
 from republish.attacks.linear.board import ranges
 from republish.kernels import kernel
-from republish.types import BoolArray, IntArray
 
 _DENSE = 0.1
 _GROWTH, _CELLS, _WORK = 4, 10**8, 10**11

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear._sparse import PRIME
 from republish.attacks.linear.board import Board, all_alike, ranges
-from republish.attacks.linear.confirm import confirmed
 from republish.attacks.linear.elimination import Rows, eliminate_rows
+from republish.attacks.linear.proof import confirmed
 from republish.kernels import kernel
-from republish.types import BoolArray, IntArray
 
 
 class Solved(NamedTuple):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.kernels import kernel
-from republish.types import IntArray
 
 BLOCK = 7
 """Most unknowns in a block."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear.board import Board, ranges
 from republish.kernels import kernel
-from republish.types import BoolArray, IntArray
 
 GAVE_UP, NONE, FOUND = -1, 0, 1
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear.board import NOBODY, Board
 from republish.attacks.linear.search import FOUND, State, _count
 from republish.kernels import kernel
-from republish.types import BoolArray, IntArray
 
 
 def first_world(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from republish.papers.banga import answers, granular, quality, times
+from republish.papers.banga import answers, granularity, quality, times
 from republish.papers.study import Cell, Paper, Scale
 
 __all__ = ["PAPER"]
@@ -12,7 +12,7 @@ def _cells(scale: Scale) -> list[Cell]:
     return [
         *answers.cells(scale),
         *quality.cells(scale),
-        *granular.cells(scale),
+        *granularity.cells(scale),
         *times.cells(scale),
     ]
 
@@ -52,6 +52,6 @@ PAPER = Paper(
         *quality.FIGURES,
         *answers.FIGURES,
         times.FIGURES[3],
-        *granular.FIGURES,
+        *granularity.FIGURES,
     ),
 )

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.metrics import Workload, estimated_counts, true_counts
 from republish.microdata import Microdata
+from republish.papers.banga.checks import steadier
 from republish.papers.banga.data import (
     BANGA,
     DENSITY,
@@ -19,12 +21,10 @@ from republish.papers.banga.data import (
     published,
     released,
 )
-from republish.papers.banga.judging import steadier
 from republish.papers.checks import all_of, below, falls
 from republish.papers.study import Cell, Claim, Figure, Row, Scale
 from republish.publishers.banga import BangA
 from republish.queries import count_many
-from republish.types import FloatArray, IntArray
 
 QUERIES = 300
 SELECTIVITY = 0.05

@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from republish.arrays import FloatArray
 from republish.datasets.population import draw_people
 from republish.errors import PolicyError
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.microdata import Microdata, read_view
 from republish.papers.study import Scale
 from republish.publishers.banga import BangA
 from republish.publishers.mondrian import Mondrian
 from republish.publishers.rplus_tree import RPlusTree
-from republish.release import Release, build_release
-from republish.schema import Category, Number, Schema
+from republish.release.release import Release, build_release
+from republish.schema.schema import Category, Number, Schema
 from republish.secret import Secret
-from republish.types import FloatArray
 
 if TYPE_CHECKING:
     from republish.grouping import Grouping

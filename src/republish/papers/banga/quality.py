@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from republish.metrics import discernibility, global_certainty_penalty, kl_divergence
 from republish.microdata import Microdata
+from republish.papers.banga.checks import gap_grows, saves, saves_above_least
 from republish.papers.banga.data import BANGA, DENSITY, MAKERS, MONDRIAN, RPLUS, adults, published, uci_adult
-from republish.papers.banga.judging import gap_grows, saves, saves_above_least
 from republish.papers.checks import all_of, below, grows
 from republish.papers.study import Cell, Claim, Figure, Row, Scale
 

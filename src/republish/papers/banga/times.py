@@ -10,9 +10,10 @@ import numba
 import numpy as np
 
 from republish.grouping import Grouping
-from republish.memory import Memory
+from republish.memory.memory import Memory
 from republish.metrics import global_certainty_penalty
 from republish.microdata import Microdata
+from republish.papers.banga.checks import only, ratio_falls, saves, steady, takes_times
 from republish.papers.banga.data import (
     BANGA,
     DENSITY,
@@ -23,7 +24,6 @@ from republish.papers.banga.data import (
     released,
     voters,
 )
-from republish.papers.banga.judging import only, ratio_falls, saves, steady, takes_times
 from republish.papers.checks import all_of, below, falls
 from republish.papers.study import Cell, Claim, Figure, Row, Scale
 from republish.publishers.banga import BangA

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from republish.arrays import FloatArray
 from republish.papers.checks import Check, below
 from republish.papers.study import Finding, Lines, Verdict
-from republish.types import FloatArray
 
 _LEVELS = 10
 _ENOUGH = 5

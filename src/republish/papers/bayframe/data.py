@@ -14,7 +14,7 @@ from republish.datasets import hospital
 from republish.errors import ViewError
 from republish.knowledge import Bands, Classes, Knowledge, Listed, read_knowledge
 from republish.microdata import Microdata, read_view
-from republish.schema import Category, Number, Ordered, Schema, read_schema
+from republish.schema.schema import Category, Number, Ordered, Schema, read_schema
 from republish.secret import Secret
 
 SECRET = Secret.from_text("experiments of bayframe")

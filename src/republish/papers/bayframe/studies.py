@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from republish.inference import Reasoning
 from republish.papers.bayframe.data import Serial, bkseq, changing_adult
-from republish.papers.bayframe.publishing import (
+from republish.papers.bayframe.frameworks import (
     Attacker,
     Estimating,
     Framework,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from republish.papers.checks import Check, all_of, at_most, below, grows, reaches
-from republish.papers.cor_split.measured import (
+from republish.papers.cor_split.measurements import (
     PUBLISHERS,
     SCENARIOS,
     run_analysis,

@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray
 from republish.datasets import hospital
 from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.knowledge import Classes, Extracted, Knowledge, Transitions, learn, read_knowledge
-from republish.memory import Memory, sight
+from republish.memory.memory import Memory, sight
 from republish.metrics import (
     Workload,
     estimated_counts,
@@ -26,11 +27,10 @@ from republish.metrics import (
 from republish.microdata import Microdata, read_view
 from republish.papers.study import Row, Scale
 from republish.publishers import JSReduce, Mondrian, Publisher
-from republish.release import build_release
+from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
-from republish.schema import Schema, read_schema
+from republish.schema.schema import Schema, read_schema
 from republish.secret import Secret
-from republish.types import FloatArray
 
 TERMINAL = ("deceased", "discharged")
 DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (

@@ -6,7 +6,7 @@ import itertools
 
 from republish.papers.checks import all_of, at_most, below, falls, grows
 from republish.papers.study import Cell, Claim, Figure, Paper, Scale, Value
-from republish.papers.tau_safety.judging import (
+from republish.papers.tau_safety.checks import (
     alike,
     higher,
     levels_off,
@@ -15,7 +15,7 @@ from republish.papers.tau_safety.judging import (
     never_fewer,
     some_but_below,
 )
-from republish.papers.tau_safety.measured import (
+from republish.papers.tau_safety.measurements import (
     BASELINE,
     MS,
     PLAIN,

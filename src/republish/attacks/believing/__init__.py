@@ -1,0 +1,1 @@
+"""Attacks that weigh values by what is known of how they follow each other."""

@@ -1,0 +1,1 @@
+"""Attacks that exclude values: by intersection, events, compromised people, correlations and differences."""

@@ -1,0 +1,194 @@
+"""How likely each candidate is that the equations leave: counted where worlds are few, sampled where they are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.attacks.linear.board import Board, all_alike, ranges
+from republish.attacks.linear.sampling import Walkers, _sweeps
+from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
+from republish.attacks.linear.worlds import first_world
+
+_WARM_UP, _UNSETTLED = 10, 0.1
+_PILOT, _LEAST = (
+    50,
+    4,
+)  # chains to learn how many unknowns one meets; fewest chains a sweep proposes in a component
+_ROUNDS, _FEW = 20, 0.005  # so small a share of new cells is not worth another round
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How hard to try: what takes longer is left open, which is never wrong.
+
+    `nodes` to count the worlds of a component of at most `largest` people, `support` to find a world for one value of
+    one person, given up in a component after `patience` failures more than successes (and one more for every eight
+    people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
+    only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
+    given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
+    but at least `sweeps` over everyone, and a quarter as many to warm up.
+    """
+
+    nodes: int = 20_000
+    largest: int = 60
+    support: int = 200
+    patience: int = 20
+    thorough: int = 60
+    effort: int = 100_000
+    start: int = 200_000
+    chains: int = 4
+    moves: int = 400_000
+    sweeps: int = 120
+
+
+@dataclass
+class Weighing:
+    """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
+
+    `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
+    `world` is the first one known, `moved` the one that watching and searching ended with.
+    """
+
+    board: Board
+    probability: FloatArray
+    impossible: BoolArray
+    seen: BoolArray
+    counted: BoolArray
+    sampled: BoolArray
+    world: IntArray
+    moved: IntArray
+    walkers: Walkers = field(default_factory=lambda: _walkers([]))
+    drift: float = 0.0
+    unsettled: int = 0
+
+    def sample(self, budget: Budget, seed: int) -> None:
+        """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`.
+
+        Every other chain starts at the first world, the true one where it is given, the others where search has ended.
+        """
+        board, who = self.board, self.walkers.who
+        if not len(who):
+            return
+        halves = np.zeros((2, budget.chains, board.cells))
+        half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
+        for chain in range(budget.chains):
+            world, none = (self.world, self.moved)[chain % 2].copy(), np.zeros(board.cells)
+            for part, (counts, sweeps) in enumerate(
+                [(none, half // 2), (halves[0, chain], half), (halves[1, chain], half)]
+            ):
+                _sweeps(board.net, board.code, world, self.walkers, sweeps, seed + 3 * chain + part, counts)
+        cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
+        shares = halves[:, :, cells] / half
+        self.seen[cells] |= (shares > 0).any(axis=(0, 1))
+        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * budget.chains * half)
+        differs = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
+        if budget.chains > 1:
+            starts = shares[:, ::2].mean(axis=(0, 1)) - shares[:, 1::2].mean(axis=(0, 1))
+            differs = np.maximum(differs, np.abs(starts))
+        self.drift = float(differs.max())
+        theirs = board.net.owner[cells][differs > _UNSETTLED]
+        self.unsettled = int(np.count_nonzero(board.unknown[np.unique(theirs)] >= 0))
+
+    def _smoothed(self, cells: IntArray, shares: FloatArray, worlds: int) -> FloatArray:
+        """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible."""
+        owner, seen = self.board.net.owner[cells], self.seen[cells]
+        more = np.bincount(owner, seen, minlength=self.board.count)[owner]
+        smoothed: FloatArray = (worlds * shares + seen) / (worlds + more)
+        return smoothed
+
+
+def weigh(
+    board: Board, truth: IntArray, budget: Budget, seed: int, some: BoolArray | None = None
+) -> Weighing:
+    """Count the worlds of small components; in large ones, seek a world for every cell or a proof that none exists.
+
+    With `some` unknowns only their components are looked at.
+    """
+    net = board.net
+    each = np.diff(net.cell_start)
+    found = Weighing(
+        board,
+        (1.0 / np.maximum(each, 1))[net.owner],
+        np.zeros(board.cells, dtype=np.bool_),
+        np.zeros(board.cells, dtype=np.bool_),
+        np.zeros(board.count, dtype=np.bool_),
+        np.zeros(board.count, dtype=np.bool_),
+        *np.full((2, board.count), -1, dtype=np.int64),
+    )
+    state = new_state(board)
+    large = []
+    for who in _parts(board):
+        if some is not None and not some[who].any():
+            continue
+        if all_alike(board, who):
+            found.counted[who] = True
+            found.seen[ranges(net.cell_start[who], net.cell_start[who + 1])] = True
+        elif len(who) > budget.largest or not _counted(found, state, who, budget):
+            large.append(who)
+    found.world, have = first_world(board, truth, large, state, budget.start)
+    there = [who for who, has in zip(large, have, strict=True) if has]
+    if not there:
+        return found
+    found.walkers = _walkers(there)
+    found.sampled[found.walkers.who] = True
+    found.moved = found.world.copy()
+    found.seen[found.world[found.walkers.who]] = True
+    _watch(found, seed)
+    nodes = budget.effort
+    for who in there:
+        limits = budget.support, budget.patience + len(who) // 8, max(nodes, 0)
+        nodes -= _search(net, state, found.moved, who, found.seen, limits, len(who) <= budget.thorough)
+    found.impossible[state.trail[: state.height[0]]] = True
+    return found
+
+
+def _walkers(parts: list[IntArray]) -> Walkers:
+    """The unknowns of some components, with as many chains as are needed to learn how long they are."""
+    size = np.array([len(part) for part in parts], dtype=np.int64)
+    who = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+    return Walkers(who, np.append(0, np.cumsum(size)), np.minimum(size, _PILOT))
+
+
+def _watch(found: Weighing, seed: int) -> None:
+    """See which cells worlds hold that are reached by moves, for as long as a good many are new.
+
+    The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
+    """
+    board, walkers, before = found.board, found.walkers, 0
+    shares = np.zeros(board.cells)
+    met = _sweeps(board.net, board.code, found.moved, walkers, 1, seed, shares)
+    needed = np.diff(walkers.start) * walkers.chains // np.maximum(met, 1)
+    found.walkers = walkers._replace(chains=np.maximum(needed, _LEAST))
+    for around in range(1, _ROUNDS + 1):
+        _sweeps(board.net, board.code, found.moved, found.walkers, _WARM_UP, seed + around, shares)
+        found.seen |= shares > 0
+        seen = int(np.count_nonzero(found.seen))
+        if seen - before < _FEW * seen:
+            break
+        before = seen
+
+
+def _counted(found: Weighing, state: object, who: IntArray, budget: Budget) -> bool:
+    """Count the worlds of one component; whether that was possible."""
+    net = found.board.net
+    result, counts, worlds = _count(net, state, who, budget.nodes, -1)
+    if result == GAVE_UP:
+        return False
+    if result == NONE:  # knowledge that contradicts itself teaches nothing
+        return True
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    found.counted[who] = True
+    found.probability[cells] = counts / worlds
+    found.seen[cells] = counts > 0
+    found.impossible[cells] = counts == 0
+    return True
+
+
+def _parts(board: Board) -> list[IntArray]:
+    """The unknowns of every component."""
+    part = board.parts()
+    order = np.argsort(part, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []

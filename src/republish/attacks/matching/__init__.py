@@ -1,0 +1,1 @@
+"""Attacks without group membership: quasi-identifiers are matched; series of other tools are read so."""

@@ -1,0 +1,164 @@
+"""What `attack` says and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from republish.cli.attack.input import Made
+from republish.cli.output import say, say_table
+
+if TYPE_CHECKING:
+    from republish.attacks import (
+        Adversary,
+        BeliefResult,
+        Believed,
+        History,
+        SeriesMeasures,
+        Summary,
+        Unclear,
+    )
+
+_FIGURES = ("people", "determined", "share", "above .9", "above .5", "mean", "worst", "gain")
+_SURENESS = ("rows", "gain", "|gain|", "confidence", "95 %", "above .5", "above .9", "worst")
+
+
+def say_adversary(history: History, adversary: Adversary, one_of_many: bool = False) -> None:
+    """What she has, in a sentence; `one_of_many` where groups are those of one assignment out of many."""
+    share, has = adversary.compromised, []
+    if adversary.membership == "known":
+        has.append(
+            "one assignment of people to groups out of many" if one_of_many else "who is in which group"
+        )
+    if adversary.event_lists:
+        has.append("when people came, changed and left")
+    if isinstance(share, float) and share:
+        has.append(f"the values of {share:.1%} of them")
+    knows = f"knows {', and '.join([', '.join(has[:-1]), has[-1]] if has[1:] else has)}"
+    if adversary.membership != "known":
+        knows = "matches quasi-identifiers to groups" + (f"; she {knows}" if has else "")
+    say(f"{history.releases} releases, {history.people:,} people; the adversary {knows}")
+
+
+def say_summaries(made: Sequence[Made], one_of_many: bool = False) -> None:
+    """One line for every attack, and what those with a budget did not get to the end of."""
+    say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
+    left = (
+        "only one value is left under one assignment of people to groups, of many that fit; the true groups may leave "
+        "more (matched needs none)"
+        if one_of_many
+        else "only one value is left"
+    )
+    say(
+        f"determined: {left}; above .9, .5: shares of people by confidence, the adversary's probability "
+        "of the true value; gain: what she knows beyond the share of the value in the group; everyone at the worst"
+    )
+    for one in made:
+        if one.unclear is not None:
+            _say_unclear(one.label, one.unclear, one.result.summary.people)
+
+
+def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
+    if unclear.undecided:
+        share = unclear.people / max(people, 1)
+        say(
+            f"{label}: {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
+            "undecided: the budget ran out before a second value was found, so they may be determined too"
+        )
+    for sentence in unclear.besides():
+        say(f"{label}: {sentence}")
+
+
+def say_over_time(made: Sequence[Made]) -> None:
+    """What was found after each release: the share determined and the mean confidence of every attack."""
+    for title, figure in (("determined", "determined_share"), ("mean confidence", "mean_confidence")):
+        columns = [[getattr(part, figure) for part in one.after_release or ()] for one in made]
+        rows = [(i, *cells) for i, cells in enumerate(zip(*columns, strict=True), start=1)]
+        say(f"{title} after each release, of everyone until then")
+        say_table(("after", *(one.label for one in made)), rows)
+
+
+def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
+    """What those who believe are sure of, row by row."""
+    rows = [line for result in beliefs for line in _lines(f"{result.name}, {result.label}", result.overall)]
+    say_table(("rows of releases", *_SURENESS), rows)
+    if len(beliefs) == 1:
+        parts = enumerate(beliefs[0].releases, start=1)
+        say_table(("#", *_SURENESS), [line for i, part in parts for line in _lines(i, part)])
+    else:
+        by_release = zip(*(result.releases for result in beliefs), strict=True)
+        gains = [(i, *(part.everyone.gain for part in parts)) for i, parts in enumerate(by_release, start=1)]
+        several = len({result.name for result in beliefs}) > 1
+        names = [f"{result.name}, {result.label}" if several else result.label for result in beliefs]
+        say_table(("# gain", *names), gains)
+    say(
+        "gain: what she knows beyond the share of the value in the group, (p - share) / (1 - share); confidence p: "
+        "her probability of the true value; above .5, .9: shares of rows"
+    )
+    for result in beliefs:
+        made = ", ".join(f"{name} {share:.1%}" for name, share in result.overall.used.items())
+        share = f"{result.ever_above_nine_tenths:.1%}"
+        say(
+            f"{result.name}, {result.label}: surer than .9 at some time, untold, of {share} of "
+            f"{result.people:,} people; posteriors: {made} of rows, {result.overall.fallbacks:.2%} fell back to shares"
+        )
+
+
+def say_measures(measures: SeriesMeasures) -> None:
+    """What happened in every release."""
+    rows = [
+        (i, part.people, part.groups, part.counterfeits, part.vulnerable, part.unexplained, part.hc_unsafe)
+        for i, part in enumerate(measures.releases, start=1)
+    ]
+    say_table(("#", "people", "groups", "counterfeits", "vulnerable", "unexplained", "hc-unsafe (n=3)"), rows)
+    say(
+        "vulnerable: a changed value or a return changed the set of values to hide in; unexplained: it changed without"
+    )
+
+
+def draw(made: Sequence[Made], path: Path) -> None:
+    """Every attack over the releases; where only believers were asked for at once, their gain and confidence."""
+    from republish.show.plots import plot_attacks
+
+    plot_attacks({one.label: one.after_release or () for one in made}, path)
+
+
+def draw_beliefs(beliefs: Sequence[BeliefResult], path: Path) -> None:
+    """One curve for each adversary who believes something of her own."""
+    from republish.show.plots import plot_beliefs
+
+    labels: dict[int, list[str]] = {}
+    for result in beliefs:
+        labels.setdefault(id(result.releases), []).append(result.label)
+    curves = {(result.name, ", ".join(labels[id(result.releases)])): result for result in beliefs}
+    several = len({name for name, _ in curves}) > 1
+    plot_beliefs(
+        {
+            f"{f'{name}, ' if several else ''}{label} ({result.posterior})": result
+            for (name, label), result in curves.items()
+        },
+        path,
+    )
+
+
+def _figures(summary: Summary) -> tuple[Any, ...]:
+    return (
+        summary.people,
+        summary.determined,
+        summary.determined_share,
+        summary.above_nine_tenths,
+        summary.above_half,
+        summary.mean_confidence,
+        summary.worst_confidence,
+        summary.gain,
+    )
+
+
+def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:
+    """A row of figures, and where people were compromised a second one about the others."""
+    lines = [(name, *asdict(part.everyone).values())]
+    if part.uncompromised is not None:
+        lines.append((f"{name}, not told", *asdict(part.uncompromised).values()))
+    return lines

@@ -1,0 +1,69 @@
+"""The attacks of `attack` that run the publisher again on every input that could lie behind small releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from republish.cli.output import say, say_table
+from republish.errors import PolicyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from republish.attacks import Adversary
+    from republish.attacks.replaying.input_enumeration import Inferred
+    from republish.series import Series
+
+_COLUMNS = (
+    "attack",
+    "lives",
+    "inputs",
+    "make it",
+    "certain before",
+    "after",
+    "confidence before",
+    "after",
+    "gain",
+)
+
+
+def replayed(
+    series: Series | None, files: Sequence[Path], names: Sequence[str], adversary: Adversary
+) -> tuple[list[Inferred], str | None]:
+    """What the publisher's choices give away, or why that cannot be found out."""
+    from republish.attacks.replaying.input_enumeration import try_inputs
+    from republish.attacks.replaying.replay import replay_of
+
+    if not names:
+        return [], None
+    if series is None:
+        return [], "the publisher of another tool's tables cannot be run again"
+    try:
+        tried = try_inputs(*replay_of(series, files), known=adversary.known)
+    except PolicyError as error:
+        return [], str(error)
+    return [tried.minimality() if name == "minimality" else tried.suppression() for name in names], None
+
+
+def say_replays(found: Sequence[Inferred]) -> None:
+    """How sure she is of values, before and after she thinks of how the publisher chooses."""
+    rows = [
+        (
+            one.name,
+            one.lives,
+            one.inputs,
+            one.kept,
+            one.before.determined,
+            one.after.determined,
+            one.before.mean_confidence,
+            one.after.mean_confidence,
+            one.gain,
+        )
+        for one in found
+    ]
+    say_table(_COLUMNS, rows)
+    say(
+        "minimality: what the publisher's choices say of people who were published; suppression: what being left out "
+        "says; inputs: all that fit the groups, and how many of them make these very releases"
+    )

@@ -1,0 +1,248 @@
+"""The risk gate: which attacks a release must withstand, what they are granted, and how much they may find out.
+
+A gate is part of the policy and frozen with it: neither looser nor tighter limits after the first release. The attacks
+are run by `republish.gate.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from republish.errors import PolicyError
+from republish.inference import METHODS
+
+if TYPE_CHECKING:
+    from republish.attacks import Adversary
+    from republish.knowledge import Extracted, Knowledge
+
+LIMITS = {
+    "max_determined": "determined_share",
+    "max_undecided": "undecided_share",
+    "max_above_nine_tenths": "above_nine_tenths",
+    "max_above_half": "above_half",
+    "max_confidence": "worst_confidence",
+    "max_mean_confidence": "mean_confidence",
+    "max_gain": "gain",
+}
+"""Every limit and the figure that it limits."""
+
+_MOST = 2**63 - 1  # what series.toml can hold
+
+_WITH_KNOWLEDGE = ("beliefs", "joint")
+_WITHOUT = ("linear",)
+_FORM = 'such as "max_determined=0.01,compromised=0.04,attacks=linear+beliefs"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The attacks that a release must withstand together with all releases before it, and limits on what they find.
+
+    Without `attacks`, those that suit the publisher. `compromised` people are drawn `draws` times, with `seed`,
+    `seed` + 1, ..., and the worst draw counts. The other granted things are those of `republish.attacks.Adversary`.
+    A limit is the highest value that is allowed: of the share of people determined exactly, of those whom the linear
+    attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
+    the worst person, of the mean confidence, of the mean gain.
+    """
+
+    attacks: tuple[str, ...] = ()
+    compromised: float = 0.0
+    event_lists: bool = True
+    cascade: bool = True
+    membership: str = "known"
+    seed: int = 0
+    draws: int = 3
+    posterior: str = "exact"
+    steps: int | None = None
+    certainty: float = 1.0
+    max_determined: float | None = None
+    max_undecided: float | None = None
+    max_above_nine_tenths: float | None = None
+    max_above_half: float | None = None
+    max_confidence: float | None = None
+    max_mean_confidence: float | None = None
+    max_gain: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings of a wrong kind or out of range."""
+        _require_attacks(self.attacks)
+        object.__setattr__(self, "attacks", tuple(self.attacks))
+        for name in ("event_lists", "cascade"):
+            _require(isinstance(getattr(self, name), bool), name, "true or false")
+        _require(
+            _is_share(self.compromised) and self.compromised < 1, "compromised", "a share from 0 to below 1"
+        )
+        _require(_is_whole(self.seed) and self.seed <= _MOST, "seed", "a whole number from 0 to 2^63 - 1")
+        _require(_is_whole(self.draws) and 1 <= self.draws <= 100, "draws", "a whole number from 1 to 100")
+        _require(self.posterior in METHODS, "posterior", f"one of {', '.join(METHODS)}")
+        _require(self.steps is None or _is_whole(self.steps), "steps", "a whole number from 0 on")
+        _require(_is_share(self.certainty), "certainty", "a confidence from 0 to 1")
+        if self.membership != "known":
+            raise PolicyError(
+                'the gate knows who is in which group: membership must be "known". Matching needs the raw views of all '
+                "releases, which a series does not keep; use `republish attack --membership matched --truth DIR`"
+            )
+        if not self.limits:
+            raise PolicyError(f"a gate needs at least one limit; there are {', '.join(LIMITS)}")
+        for name, limit in self.limits.items():
+            _require(_is_share(limit), name, "a number from 0 to 1")
+        if self.attacks:
+            self._require_figures()
+
+    def _require_figures(self) -> None:
+        """Refuse a limit on a figure that none of the attacks can give."""
+        for limit in self.limits:
+            if not any(limits_attack(limit, attack) for attack in self.attacks):
+                raise PolicyError(
+                    f"{limit} of the gate limits a figure that {' and '.join(self.attacks)} cannot give; add the "
+                    "attack linear, or leave the limit out"
+                )
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that are set, by name."""
+        return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
+
+    def suiting(self, knowledge: Knowledge | Extracted | None, sensitive: bool) -> Gate:
+        """The gate with its attacks chosen, where none were named; refused where one of them could never be made."""
+        from republish.attacks.registry import BELIEVES, names
+        from republish.inference.joint.messages import PRODUCTS
+
+        if not sensitive:
+            raise PolicyError(
+                "a gate limits what is found out of sensitive values, and the schema has no sensitive column; label one"
+            )
+        attacks = self.attacks or (_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
+        lacking = [name for name in attacks if name in names(BELIEVES)]
+        if lacking and knowledge is None:
+            raise PolicyError(
+                f"{lacking[0]} in the gate needs to know how values follow each other, and this publisher has no "
+                "knowledge; take js-reduce or bayframe, or another attack"
+            )
+        if "joint" in attacks:
+            _require(self.posterior in PRODUCTS, "posterior", f"one of {', '.join(PRODUCTS)} for joint")
+        return replace(self, attacks=attacks)
+
+    def drawn(self, attack: str) -> int:
+        """How many times people are drawn for an attack: once where it makes no use of compromised people."""
+        from republish.attacks.registry import kind_of
+
+        return self.draws if self.compromised and kind_of(attack).uses_known else 1
+
+    def adversaries(self, knowledge: Knowledge | Extracted | None) -> list[Adversary]:
+        """The adversary of every draw; one where nobody is compromised."""
+        from republish.attacks import Adversary
+
+        return [
+            Adversary(
+                float(self.compromised),
+                self.event_lists,
+                self.seed + draw,
+                self.cascade,
+                knowledge=knowledge,
+                posterior=self.posterior,
+                steps=self.steps,
+                certainty=self.certainty,
+            )
+            for draw in range(self.draws if self.compromised else 1)
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """What `[gate]` in `series.toml` says, every default spelled out."""
+        said = {key: value for key, value in asdict(self).items() if value is not None}
+        return {**said, "attacks": list(self.attacks)}
+
+    def sentence(self) -> str:
+        """Attacks, what they are granted, and limits, in a line."""
+        limits = ", ".join(f"{name}={limit:g}" for name, limit in self.limits.items())
+        told = f" with {self.compromised:.1%} of people compromised" if self.compromised else ""
+        return f"{', '.join(self.attacks)}{told}; {limits}"
+
+    def public(self) -> dict[str, Any]:
+        """What recipients are told: attacks, what they are granted, limits; no seed, and none of the figures."""
+        granted = {"compromised": self.compromised, "event_lists": self.event_lists}
+        return {"attacks": list(self.attacks), "granted": granted, "limits": self.limits}
+
+
+def limits_attack(limit: str, attack: str) -> bool:
+    """Whether a limit is about an attack: only some say whom they gave up on."""
+    from republish.attacks.registry import kind_of
+
+    return limit != "max_undecided" or kind_of(attack).gives_up
+
+
+def gate_from_mapping(section: Any) -> Gate:
+    """The gate that `[gate]` describes."""
+    if not isinstance(section, Mapping):
+        raise PolicyError("[gate] must be a table of settings, such as max_determined = 0.01")
+    allowed = [item.name for item in fields(Gate)]
+    unknown = sorted(set(section) - set(allowed))
+    if unknown:
+        raise PolicyError(f"[gate] has no setting {', '.join(unknown)}; it may have {', '.join(allowed)}")
+    given = dict(section)
+    if "attacks" in given:
+        attacks = given["attacks"]
+        _require(isinstance(attacks, list) and len(attacks) > 0, "attacks", "a list of names")
+        given["attacks"] = tuple(attacks)
+    return Gate(**given)
+
+
+def parse_gate(text: str) -> Gate:
+    """The gate in a text: settings by commas, attacks joined by a plus."""
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name or not value:
+            raise PolicyError(f"a gate is written NAME=VALUE by commas, {_FORM}")
+        if name in given:
+            raise PolicyError(f"{name} is given twice in the gate")
+        given[name] = _read(name, value)
+    return gate_from_mapping(given)
+
+
+def _read(name: str, value: str) -> Any:
+    """A setting as the type that its text spells."""
+    if name == "attacks":
+        return [attack.strip() for attack in value.split("+")]
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _require_attacks(attacks: Any) -> None:
+    from republish.attacks.registry import BELIEVES, EXCLUDES, kind_of, names
+
+    _require(
+        isinstance(attacks, tuple | list) and all(isinstance(name, str) for name in attacks),
+        "attacks",
+        "names",
+    )
+    possible = names(EXCLUDES, BELIEVES)
+    for name in attacks:
+        kind_of(name)
+        if name not in possible:
+            raise PolicyError(
+                f"the gate cannot make the attack {name}, for it needs the raw views of all releases, which a "
+                f"series does not keep; it can make {', '.join(possible)}"
+            )
+    if len(set(attacks)) != len(attacks):
+        raise PolicyError("the gate names an attack twice; name each once")
+
+
+def _require(holds: bool, name: str, what: str) -> None:
+    if not holds:
+        raise PolicyError(f"{name} of the gate must be {what}; correct it in [gate] or --gate")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -1,0 +1,148 @@
+"""The attacks of a gate on a series, with or without a release that is still to be committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray
+from republish.attacks.results import AttackResult
+from republish.attacks.run import Result, run, target_of
+from republish.attacks.source import Source
+from republish.errors import PolicyError
+from republish.gate.limits import Gate
+from republish.gate.verdict import Found, Verdict
+from republish.inference import Reasoning
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.release.release import Release
+from republish.schema.schema import Schema
+from republish.secret import Secret, pseudonym_texts
+
+if TYPE_CHECKING:
+    from republish.policy import Policy
+    from republish.series import Series
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A release that was verified and is not committed: the table, its view, and who is in which group."""
+
+    release: Release
+    view: Microdata
+    seen: Memory
+
+
+class WithDraft:
+    """A series as an adversary would have it once a release is out: all releases so far, and that one.
+
+    True values are the codes that the series remembers, and those of the view.
+    """
+
+    def __init__(self, series: Series, coming: Coming) -> None:
+        self._series, self._coming = series, coming
+        self._count = len(series.records)
+
+    @property
+    def records(self) -> tuple[Any, ...]:
+        """One entry a release, nothing for the coming one."""
+        return (*self._series.records, None)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the series."""
+        return self._coming.view.schema
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the series."""
+        return self._series.policy
+
+    @property
+    def reasoning(self) -> Reasoning | None:
+        """How the publisher takes an adversary to think."""
+        return self._series.reasoning
+
+    def release(self, number: int) -> Release:
+        """A published release, or the coming one."""
+        return self._series.release(number) if number <= self._count else self._coming.release
+
+    def values_at(self, number: int) -> pl.Series:
+        """The sensitive values that were known at a release."""
+        return self._series.values_at(number) if number <= self._count else self.known_values()
+
+    def known_values(self) -> pl.Series:
+        """The sensitive values with those of the view."""
+        return self._coming.view.values
+
+    def appearances(self, number: int) -> pl.DataFrame:
+        """Private: person, group, code and row digest of everyone in a release."""
+        if number <= self._count:
+            return self._series.appearances(number)
+        seen = self._coming.seen
+        columns = (pl.Series(name, seen.columns[name]) for name in ("group", "code", "row"))
+        return pl.DataFrame([pseudonym_texts(seen.people), *columns])
+
+    def classes(self, number: int) -> IntArray:
+        """Private: the class of everyone in a release."""
+        if number <= self._count:
+            return self._series.classes(number)
+        assert self.reasoning is not None
+        return self.reasoning.respondents(self._coming.view).classes
+
+    def secret(self) -> Secret:
+        """The secret of the series."""
+        return self._series.secret()
+
+
+def judge(gate: Gate, source: Source, progress: Progress | None = None) -> Verdict:
+    """What the attacks of a gate find in all releases together, and whether its limits hold.
+
+    Raises:
+        PolicyError: nobody is left to attack, or an attack cannot give a figure that is limited.
+    """
+    knowledge = None if source.reasoning is None else source.reasoning.knowledge
+    adversaries = gate.adversaries(knowledge)
+    target = target_of(source, adversaries[0], gate.attacks)
+    found = []
+    for name in gate.attacks:
+        for adversary in adversaries[: gate.drawn(name)]:
+            if progress is not None:
+                progress(name)
+            result = run(target, adversary, name)
+            if len(target.history.person) and not result.summary.people:
+                raise PolicyError(
+                    "the gate needs people who are not compromised, and all were drawn; publish a larger view, or "
+                    "begin a series with a smaller share compromised"
+                )
+            found.append(_found(gate, name, result))
+    return Verdict(gate.limits, tuple(found))
+
+
+def judge_again(series: Series, progress: Progress | None = None) -> Verdict:
+    """The verdict on a series as it is stored, whatever was recorded.
+
+    Raises:
+        PolicyError: the policy has no gate, or nothing was published.
+    """
+    gate = series.policy.gate
+    if gate is None:
+        raise PolicyError("this series has no gate; `republish attack` says what adversaries find out")
+    if not series.records:
+        raise PolicyError("the gate judges releases and there are none yet; publish one")
+    return judge(gate, series, progress)
+
+
+def _found(gate: Gate, name: str, result: Result) -> Found:
+    above = 0
+    if gate.max_confidence is not None:
+        with np.errstate(invalid="ignore"):
+            above = int(np.count_nonzero(result.risk > gate.max_confidence))
+    unclear = result.unclear if isinstance(result, AttackResult) else None
+    return Found(name, result.summary, above, unclear)

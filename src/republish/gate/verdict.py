@@ -1,0 +1,277 @@
+"""What the gate decided about a release, from figures that belong to nobody in particular."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from republish.errors import LimitBroken, PolicyError
+from republish.gate.limits import LIMITS, Gate, limits_attack
+from republish.ledger import Entry
+
+if TYPE_CHECKING:
+    from republish.attacks.results import Unclear
+    from republish.attacks.summary import Summary
+
+_ROUNDING = 1e-9
+_OF_PEOPLE = {
+    "max_determined": "are determined exactly",
+    "max_undecided": "are undecided: no second value was found before the budget ran out",
+    "max_above_nine_tenths": "have a value of which she is surer than .9",
+    "max_above_half": "have a value of which she is surer than .5",
+}
+_OF_ALL = {"max_mean_confidence": "the mean confidence", "max_gain": "the mean gain"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an attack found with one draw of compromised people.
+
+    `above_limit` counts the people of whom she is surer than `max_confidence`, 0 where that is no limit. `unclear` is
+    what the attack did not get to the end of, `None` where it always does.
+    """
+
+    attack: str
+    summary: Summary
+    above_limit: int = 0
+    unclear: Unclear | None = None
+
+    @property
+    def undecided(self) -> int:
+        """At most so many more people than those determined may be: the attack gave up on them."""
+        return 0 if self.unclear is None else self.unclear.people
+
+    @property
+    def undecided_share(self) -> float | None:
+        """The share of people the attack gave up on, `None` where it never does."""
+        return None if self.unclear is None else self.undecided / max(self.summary.people, 1)
+
+    @property
+    def perhaps_determined(self) -> int:
+        """How many people are determined at most, as far as the attack can tell."""
+        return self.summary.determined + self.undecided
+
+    def figure(self, limit: str) -> float:
+        """The figure that a limit is about.
+
+        Raises:
+            PolicyError: the attack does not give it. Nothing may pass for lack of a figure.
+        """
+        name = LIMITS[limit]
+        value: float | None = getattr(self if name == "undecided_share" else self.summary, name)
+        if value is None or not math.isfinite(value):
+            raise PolicyError(
+                f"{limit} limits a figure that {self.attack} does not give; leave the limit or the attack out of the "
+                "gate"
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A limit that an attack breaks, and the draw in which it is broken most."""
+
+    limit: str
+    allowed: float
+    found: Found
+
+    @property
+    def excess(self) -> float:
+        """By how much the figure is too high."""
+        return self.found.figure(self.limit) - self.allowed
+
+    @property
+    def people(self) -> int:
+        """How many people it concerns: those determined, or above the limit; of a mean, all who were attacked."""
+        summary = self.found.summary
+        if self.limit == "max_confidence":
+            return self.found.above_limit
+        if self.limit in _OF_ALL:
+            return summary.people
+        return round(self.found.figure(self.limit) * summary.people)
+
+    def sentence(self) -> str:
+        """Which attack, which limit, by how much, for how many people; never who."""
+        figure, everyone = self.found.figure(self.limit), f"{self.found.summary.people:,}"
+        start = f"{self.limit}={self.allowed:g}, {self.found.attack}: "
+        if self.limit in _OF_PEOPLE:
+            return (
+                f"{start}{self.people:,} of {everyone} people ({figure:.2%}) {_OF_PEOPLE[self.limit]}, "
+                f"{100 * self.excess:.2f} points too many{self._besides()}"
+            )
+        if self.limit == "max_confidence":
+            return (
+                f"{start}she is sure of somebody's value with {figure:.4f}, {self.excess:.4f} too much, and of "
+                f"{self.people:,} of {everyone} people surer than allowed"
+            )
+        return (
+            f"{start}{_OF_ALL[self.limit]} over {everyone} people is {figure:.4f}, {self.excess:.4f} too high"
+        )
+
+    def _besides(self) -> str:
+        more = self.found.undecided if self.limit == "max_determined" else 0
+        return f", and {more:,} more are undecided" if more else ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return {
+            "attack": self.found.attack,
+            "limit": self.limit,
+            "allowed": self.allowed,
+            "found": self.found.figure(self.limit),
+            "excess": self.excess,
+            "people": self.people,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The limits of a gate and what each attack found, once a draw."""
+
+    limits: Mapping[str, float]
+    found: tuple[Found, ...]
+
+    def worst(self) -> dict[str, dict[str, float]]:
+        """For every attack and every limit on it the highest figure of any draw."""
+        return {
+            attack: {
+                limit: self._worst(attack, limit).figure(limit)
+                for limit in self.limits
+                if limits_attack(limit, attack)
+            }
+            for attack in self._attacks()
+        }
+
+    def undecided(self) -> dict[str, Found]:
+        """The draw in which most people are determined or undecided, for every attack that left any undecided."""
+        return {
+            attack: max(self._draws(attack), key=lambda one: one.perhaps_determined)
+            for attack in self._attacks()
+            if any(one.undecided for one in self._draws(attack))
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the figures do not say: how many more people may be determined, and what else attacks gave up on."""
+        said = [
+            f"{attack}: {one.summary.determined:,} of {one.summary.people:,} people are determined, and "
+            f"{one.undecided:,} more are undecided, for the budget ran out before a second value was found; so up to "
+            f"{one.perhaps_determined / max(one.summary.people, 1):.2%} may be determined"
+            for attack, one in self.undecided().items()
+        ]
+        besides = [
+            f"{attack}: {text}"
+            for attack in self._attacks()
+            for text in _most([one.unclear for one in self._draws(attack) if one.unclear is not None])
+        ]
+        return (*said, *besides)
+
+    def _attacks(self) -> list[str]:
+        return list(dict.fromkeys(one.attack for one in self.found))
+
+    def _worst(self, attack: str, limit: str) -> Found:
+        return max(self._draws(attack), key=lambda one: one.figure(limit))
+
+    def _draws(self, attack: str) -> list[Found]:
+        return [one for one in self.found if one.attack == attack]
+
+    @property
+    def breaches(self) -> tuple[Breach, ...]:
+        """Every limit that is broken, once an attack."""
+        worst = [
+            Breach(limit, allowed, self._worst(attack, limit))
+            for attack in self._attacks()
+            for limit, allowed in self.limits.items()
+            if limits_attack(limit, attack)
+        ]
+        return tuple(breach for breach in worst if breach.excess > _ROUNDING)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no limit is broken."""
+        return not self.breaches
+
+    def require(self) -> None:
+        """Raise where a limit is broken."""
+        if self.passed:
+            return
+        sentences = "; ".join(breach.sentence() for breach in self.breaches)
+        raise LimitBroken(
+            f"the release breaks a limit of the gate. {sentences}. Nothing was published and the series is as it was. "
+            "Leave this release out or publish another view; stronger parameters or other limits need a new series"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document of the figures; nothing in it belongs to a single person."""
+        return {
+            "passed": self.passed,
+            "limits": dict(self.limits),
+            "found": [
+                {
+                    "attack": one.attack,
+                    **asdict(one.summary),
+                    "above_limit": one.above_limit,
+                    "unclear": None if one.unclear is None else asdict(one.unclear),
+                }
+                for one in self.found
+            ],
+            "breaches": [breach.as_dict() for breach in self.breaches],
+            "notes": list(self.notes),
+        }
+
+
+def _most(draws: Sequence[Unclear]) -> list[str]:
+    """What else than undecided people any draw of an attack left, the most of it."""
+    worst = max(draws, key=lambda one: one.unsettled + one.unsolved, default=None)
+    return [] if worst is None else worst.besides()
+
+
+def verdict_from(document: Mapping[str, Any]) -> Verdict:
+    """The verdict that a ledger recorded."""
+    from republish.attacks.results import Unclear
+    from republish.attacks.summary import Summary
+
+    found = []
+    for one in document["found"]:
+        figures = dict(one)
+        attack, above = figures.pop("attack"), figures.pop("above_limit")
+        unclear = figures.pop("unclear", None)  # older records have none
+        found.append(
+            Found(attack, Summary(**figures), above, None if unclear is None else Unclear(**unclear))
+        )
+    return Verdict(document["limits"], tuple(found))
+
+
+def recorded_problems(gate: Gate | None, releases: Sequence[Entry]) -> list[str]:
+    """What is wrong with the verdicts that the ledger holds, by the limits of the policy."""
+    if gate is None:
+        return []
+    problems = []
+    published = 0
+    for number, entry in enumerate(releases, start=1):
+        published += entry.payload["rows"] - entry.payload["suppressed"]
+        recorded = entry.payload.get("gate")
+        if recorded is None:
+            problems.append(f"release {number} records no verdict of the gate")
+            continue
+        try:
+            sound = _sound(gate, verdict_from(recorded), published > 0)
+        except (KeyError, TypeError, AttributeError, PolicyError):
+            sound = False
+        if not sound:
+            problems.append(f"release {number} records figures that the gate does not let pass")
+    return problems
+
+
+def _sound(gate: Gate, verdict: Verdict, people: bool) -> bool:
+    """Whether limits are those of the gate, every draw of every attack was made and counted people, and all pass."""
+    made = Counter(one.attack for one in verdict.found)
+    return (
+        dict(verdict.limits) == gate.limits
+        and made == {attack: gate.drawn(attack) for attack in gate.attacks}
+        and all(one.summary.people > 0 for one in verdict.found if people)
+        and verdict.passed
+    )

@@ -1,0 +1,118 @@
+"""A release as an adversary sees it, what its groups make of what is expected, and how releases hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.inference._kernels.support import confine
+from republish.inference.compromise import Compromised, cascaded, groups_of
+from republish.inference.groups import Groups
+from republish.inference.posterior import Posteriors, group_posteriors
+from republish.inference.revision import Revision
+
+SCALED = "sinkhorn"
+
+
+class Sighting(NamedTuple):
+    """One release as she sees it: everyone in the view by number, their classes, and the groups.
+
+    Members of the groups are numbered as in `row`, which says where each is among the people; whoever is in no group
+    was left out. `told` is what she knows of single people, by their place.
+    """
+
+    person: IntArray
+    classes: IntArray
+    revision: Revision
+    groups: Groups
+    row: IntArray
+    told: Compromised | None = None
+
+
+def looping(sightings: Sequence[Sighting], people: int) -> list[BoolArray]:
+    """Which groups hang together with a loop of people and groups, release by release."""
+    person = [one.person[one.row] for one in sightings]
+    first = np.cumsum([people, *(one.groups.total for one in sightings)])
+    group = [
+        groups_of(one.groups, np.arange(len(one.row))) + start
+        for one, start in zip(sightings, first, strict=False)
+    ]
+    nodes, who, where = int(first[-1]), np.concatenate(person), np.concatenate(group)
+    links = coo_array((np.ones(len(who), np.int8), (who, where)), shape=(nodes, nodes))
+    count, part = connected_components(links, directed=False)
+    edges = np.bincount(part[who], minlength=count)
+    looped = np.asarray(edges >= np.bincount(part, minlength=count))
+    return [looped[part[a:b]] for a, b in pairwise(first)]
+
+
+def inferred(one: Sighting, expected: FloatArray, method: str, looped: BoolArray | None = None) -> Posteriors:
+    """The posteriors of one release; whoever is in no group keeps what is expected, with what she was told.
+
+    Groups that are `looped` are scaled.
+    """
+    p, sure = expected.copy(), None
+    if one.told is not None:
+        p = cascaded(expected, one.told)
+        place = np.full(len(expected), -1)
+        place[one.row] = np.arange(len(one.row))
+        sure = one.told.certain()
+        there = place[sure.row] >= 0
+        sure = Compromised(place[sure.row[there]], sure.code[there], sure.p[there])
+    members = p[one.row]
+    confine(members, *one.groups)
+    if looped is None or not looped.any():
+        found = group_posteriors(members, one.groups, method, sure)
+    elif looped.all():
+        found = group_posteriors(members, one.groups, SCALED, sure)
+    else:
+        found = _both(members, one.groups, sure, method, looped)
+    p[one.row] = found.p
+    return Posteriors(p, found.used, found.fallbacks, found.unsettled)
+
+
+def _both(
+    members: FloatArray, groups: Groups, sure: Compromised | None, method: str, looped: BoolArray
+) -> Posteriors:
+    """The posteriors of members, scaled in the groups that are looped, by the method in the others."""
+    p = np.zeros_like(members)
+    for how, chosen in ((SCALED, looped), (method, ~looped)):
+        some, which = _some(groups, chosen)
+        within = None
+        if sure is not None:
+            place = np.full(len(members), -1)
+            place[which] = np.arange(len(which))
+            there = place[sure.row] >= 0
+            within = Compromised(place[sure.row[there]], sure.code[there], sure.p[there])
+        p[which] = group_posteriors(members[which], some, how, within).p
+    return Posteriors(p)
+
+
+def _some(groups: Groups, chosen: BoolArray) -> tuple[Groups, IntArray]:
+    """Some of the groups, and which members are in them."""
+    members, values = np.diff(groups.member_start), np.diff(groups.value_start)
+    shown = np.repeat(chosen, values)
+    return Groups(
+        np.append(0, np.cumsum(members[chosen])),
+        np.append(0, np.cumsum(values[chosen])),
+        groups.value_code[shown],
+        groups.value_count[shown],
+    ), np.flatnonzero(np.repeat(chosen, members))
+
+
+def cuts(one: Sighting, p: FloatArray, expected: FloatArray) -> BoolArray:
+    """Of whom the knowledge rules out what is believed now."""
+    cut = np.asarray(((p > 0) & (expected <= 0)).any(axis=1))
+    strange = cut.copy()
+    if one.told is not None:
+        strange[one.told.row] = False
+    group = groups_of(one.groups, np.arange(len(one.row)))
+    fallen = np.zeros(one.groups.total, np.bool_)
+    fallen[group[strange[one.row]]] = True
+    cut[one.row] |= fallen[group]
+    return cut

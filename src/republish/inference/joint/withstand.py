@@ -1,0 +1,121 @@
+"""How far a series, all releases weighed together, leads an adversary away from what each group shows.
+
+A group shows each of its members the shares of its values. What she believes of a member in the end may be anything;
+the Jensen-Shannon divergence of the two, in bits, is how far she strays: 0 where the group is all she learns, 1 where
+it says nothing to her. A release is blamed for those whom it takes beyond a limit, in itself or in an earlier
+release. It is not blamed where she would be beyond it, or less than `NUDGE` closer, with everybody left out of the
+release: what earlier releases gave away, and what is told by who is in the view, cannot be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.inference.compromise import groups_of
+from republish.inference.groups import Groups
+from republish.inference.joint.messages import Sighting, together
+from republish.inference.revision import Revision
+
+ROUNDS = 10
+"""How often people and groups tell each other; more rounds find hardly more."""
+
+
+NUDGE = 0.02
+"""By so many bits may a release push somebody over the limit who is close to it without the release."""
+
+
+class Judgement(NamedTuple):
+    """Whom a release takes beyond the limit, in which release, the new one last; rows as in the sightings.
+
+    `beyond_help` counts those in earlier releases who are beyond it anyway, `worst` is the farthest of the others.
+    """
+
+    blamed: tuple[BoolArray, ...]
+    beyond_help: int
+    worst: float
+
+
+def sighting(
+    person: IntArray,
+    classes: IntArray,
+    revision: Revision,
+    group: IntArray,
+    row_group: IntArray,
+    row_code: IntArray,
+) -> Sighting:
+    """A release by the group of everyone in it, -1 where left out, and group and code of every published row."""
+    groups, order = Groups.of(group, row_group, row_code)
+    return Sighting(person, classes, revision, groups, order)
+
+
+def nobody_shown(one: Sighting) -> Sighting:
+    """The same view with everybody left out."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return one._replace(
+        groups=Groups(np.zeros(1, np.int64), np.zeros(1, np.int64), nothing, nothing), row=nothing
+    )
+
+
+def strays(sightings: Sequence[Sighting], people: int, method: str = "exact") -> list[FloatArray]:
+    """How far she strays about everyone in every release, in bits; 0 for who is in no group."""
+    found = together(sightings, people, method, rounds=ROUNDS)
+    return [_strays(one, posterior.p) for one, posterior in zip(sightings, found.posteriors, strict=True)]
+
+
+def without_it(
+    before: Sequence[Sighting], now: Sighting, people: int, method: str = "exact"
+) -> list[FloatArray]:
+    """How far she strays about everyone in earlier releases with everybody left out of the new one."""
+    return strays([*before, nobody_shown(now)], people, method)[:-1]
+
+
+def judged(
+    before: Sequence[Sighting],
+    now: Sighting,
+    people: int,
+    limit: float,
+    method: str = "exact",
+    without: Sequence[FloatArray] | None = None,
+    slack: float = 0.0,
+) -> Judgement:
+    """Whom a release `now`, after the releases `before`, takes beyond the limit.
+
+    `without` is what `without_it` finds, for who judges several versions of one release. With `slack` nobody is blamed
+    whom so small an error of the measurement may put there.
+    """
+    if without is None:
+        without = without_it(before, now, people, method)
+    found = strays([*before, now], people, method)
+    base = [*without, np.zeros(len(now.person))]
+    blamed = [
+        (one > limit + slack) & (alone <= limit - slack) & (one > alone + NUDGE + slack)
+        for one, alone in zip(found, base, strict=True)
+    ]
+    open_ = [one[alone <= limit] for one, alone in zip(found, base, strict=True)]
+    return Judgement(
+        tuple(blamed),
+        sum(int((alone > limit).sum()) for alone in without),
+        max((float(one.max(initial=0.0)) for one in open_), default=0.0),
+    )
+
+
+def _strays(one: Sighting, p: FloatArray) -> FloatArray:
+    shown = np.zeros((one.groups.total, p.shape[1]))
+    of_value = np.repeat(np.arange(one.groups.total), np.diff(one.groups.value_start))
+    np.add.at(shown, (of_value, one.groups.value_code), one.groups.value_count)
+    shown /= np.maximum(shown.sum(axis=1, keepdims=True), 1.0)
+    share, mine = shown[groups_of(one.groups, np.arange(len(one.row)))], p[one.row]
+    found = np.zeros(len(one.person))
+    found[one.row] = _entropy((share + mine) / 2) - (_entropy(share) + _entropy(mine)) / 2
+    return found
+
+
+def _entropy(p: FloatArray) -> FloatArray:
+    """The entropy of every row, in bits."""
+    logs = np.log2(p, out=np.zeros_like(p), where=p > 0)
+    found: FloatArray = -(p * logs).sum(axis=-1)
+    return found

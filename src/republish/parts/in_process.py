@@ -1,0 +1,81 @@
+"""The parts of a release made one after the other in this process: what a cluster does, without one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from republish.parts.blocks import PROBLEM, Block, Chunk, Guarded, Task, facts_of, in_order
+from republish.parts.engine import PART_ROWS, Engine
+from republish.sources.tables import read_table
+
+
+@dataclass(frozen=True)
+class Here(Engine):
+    """This process. It is for tests and for trying out: a part is as large as it would be on a cluster."""
+
+    part_rows: int = PART_ROWS
+    parts: int | None = None
+
+    def mover(self) -> HereMover:
+        """What moves the blocks of one piece of work."""
+        return HereMover()
+
+
+class HereMover:
+    """Moves blocks in memory."""
+
+    chunk_rows = 1 << 16
+
+    def columns(self, view: Any) -> list[str]:
+        """The names of the columns of a raw view."""
+        return read_table(view).columns
+
+    def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> list[Block]:
+        """What chunks of these columns of a raw view become."""
+        frame = read_table(view).select(columns)
+        guarded = Guarded(chunk)
+        starts = range(0, max(frame.height, 1), self.chunk_rows)
+        return [block for start in starts for block in guarded(frame[start : start + self.chunk_rows])]
+
+    def blocks(self, blocks: Sequence[Block]) -> list[Block]:
+        """Some blocks made here."""
+        return list(blocks)
+
+    def map(self, data: Iterable[Block], kinds: Sequence[str], task: Task) -> list[Block]:
+        """What blocks of these kinds become, each for itself."""
+        guarded = Guarded(task)
+        made = [found for block in data if block.kind in kinds for found in guarded([block])]
+        return made + [block for block in data if block.kind == PROBLEM]
+
+    def exchange(
+        self, data: Sequence[Iterable[Block]], kinds: Sequence[str], tasks: int, task: Task
+    ) -> list[Block]:
+        """What all blocks of these kinds for the same task become together."""
+        waiting: dict[int, list[Block]] = defaultdict(list)
+        problems = []
+        for block in chain.from_iterable(data):
+            if block.kind in kinds:
+                waiting[block.to].append(block)
+            elif block.kind == PROBLEM:
+                problems.append(block)
+        guarded = Guarded(task)
+        return problems + [made for to in sorted(waiting) for made in guarded(in_order(waiting[to]))]
+
+    def keep(self, data: Iterable[Block]) -> list[Block]:
+        """The same blocks."""
+        return list(data)
+
+    def forget(self, data: list[Block]) -> None:
+        """Give up some blocks that were kept."""
+        data.clear()
+
+    def facts(self, data: Iterable[Block]) -> list[Any]:
+        """The facts among the blocks."""
+        return facts_of(data)
+
+    def release(self) -> None:
+        """Nothing to give up."""

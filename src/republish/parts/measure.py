@@ -1,0 +1,305 @@
+"""Measures of stored releases as sums over shards of whole groups, and over the rows of raw views."""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import FloatArray, IntArray
+from republish.errors import LedgerError, ViewError
+from republish.metrics.boxes import aligned
+from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
+from republish.metrics.summary import Measures
+from republish.microdata import Microdata, read_view, sensitive_codes, whole_of
+from republish.parts.blocks import Block, Mover, fact, spread, table_of, tables_of
+from republish.parts.files import read_intact
+from republish.parts.publish.groups import FALSE, GROUP
+from republish.parts.publish.plan import Sizes
+from republish.parts.sums import Sums, measures_of, sums_of
+from republish.parts.survey import plain
+from republish.release.cells import Cells
+from republish.release.domains import Scales
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read_release
+from republish.requirements import Whole
+from republish.schema.schema import Schema
+from republish.sources.paths import read_csv
+from republish.verify.table import AtLarge
+
+if TYPE_CHECKING:
+    from republish.series import Series
+
+TABLE_FILE, FALSE_FILE, TABLE = "table file", "counterfeits file", "table"
+Recorded = tuple[Path, dict[str, Any]]
+"""A file, with the digest and size that the ledger recorded."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A release as it lies there, and how it is divided: its groups go to tasks `first` to `first + shards - 1`."""
+
+    scales: Scales
+    tables: tuple[Recorded, ...]
+    counterfeits: tuple[Path, ...]
+    groups: int
+    suppressed: int
+    first: int
+    shards: int
+
+    def tasks(self, group: IntArray) -> IntArray:
+        """The task of every group.
+
+        Raises:
+            LedgerError: the release has no such group.
+        """
+        if len(group) and (group.min() < 1 or group.max() > self.groups):
+            raise LedgerError(
+                f"the groups of a release are numbered from 1 to {self.groups}, and a file of it has others; restore "
+                "the series from a backup"
+            )
+        found: IntArray = self.first + group.astype(np.int64) * self.shards // (self.groups + 1)
+        return found
+
+    def shift(self, task: int) -> int:
+        """What the group numbers of a task are beyond 1, 2, ..."""
+        return max(0, -(-(task - self.first) * (self.groups + 1) // self.shards) - 1)
+
+
+def stored_releases(series: Series, part_rows: int, parts: int | None) -> tuple[Stored, ...]:
+    """All releases of a series, each divided into so many shards, or into some of about `part_rows` rows."""
+    found, first = [], 0
+    for entry in series.records:
+        number, payload = entry.release or 0, entry.payload
+        folder, prefix = series.ledger.folder(number), f"releases/{number:04d}/"
+        files = {
+            name.removeprefix(prefix): (folder / name.removeprefix(prefix), dict(measured))
+            for name, measured in payload["files"].items()
+            if name.startswith(prefix)
+        }
+        shards = Sizes.of(payload["rows"], part_rows, parts).parts
+        found.append(
+            Stored(
+                series.scales(number),
+                tuple(file for name, file in sorted(files.items()) if _is_of(name, TABLE_PARQUET)),
+                tuple(file[0] for name, file in sorted(files.items()) if _is_of(name, COUNTERFEITS)),
+                payload["groups"],
+                payload["suppressed"],
+                first,
+                shards,
+            )
+        )
+        first += shards
+    return tuple(found)
+
+
+def _is_of(name: str, table: str) -> bool:
+    """Whether a file is this table, or a part of it."""
+    return name == table or name.startswith(f"{table}/")
+
+
+def file_names(releases: Sequence[Stored]) -> list[Block]:
+    """A block for every table of the releases; it names the release and the place of the file in its list."""
+    return [
+        Block(i, kind, f"{i} {j}".encode())
+        for i, one in enumerate(releases)
+        for kind, files in ((TABLE_FILE, one.tables), (FALSE_FILE, one.counterfeits))
+        for j in range(len(files))
+    ]
+
+
+def codes_in(frame: pl.DataFrame, schema: Schema, values: pl.Series) -> IntArray:
+    """The sensitive code of every published row.
+
+    Raises:
+        LedgerError: a row has a value that the release does not know.
+    """
+    assert schema.sensitive is not None
+    codes, domain = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
+    if len(domain) > len(values):
+        raise LedgerError(
+            f"a file of a release has {len(domain) - len(values)} sensitive values that the release did not have when "
+            "it was made; restore the series from a backup"
+        )
+    return codes
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """The task that sends the rows of stored tables to shards, groups whole."""
+
+    schema: Schema
+    releases: tuple[Stored, ...]
+
+    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
+        """The rows, a block for each shard; and how many have each sensitive code."""
+        for block in blocks:
+            i, j = map(int, block.data.split())
+            one = self.releases[i]
+            if block.kind == FALSE_FILE:
+                false = read_csv(one.counterfeits[j])
+                yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
+                continue
+            frame = read_intact(*one.tables[j])
+            yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
+            if self.schema.sensitive is not None:
+                values = one.scales.values
+                yield fact((i, np.bincount(codes_in(frame, self.schema, values), minlength=len(values))))
+
+
+@dataclass(frozen=True)
+class Adding:
+    """The task that measures a shard as a release of its own."""
+
+    schema: Schema
+    releases: tuple[Stored, ...]
+    wholes: tuple[Whole, ...]
+    workloads: tuple[Workload, ...] | None
+
+    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
+        """The release, its sums, and the answers to the workload."""
+        task = blocks[0].to
+        i = bisect_right([one.first for one in self.releases], task) - 1
+        one = self.releases[i]
+        with tempfile.TemporaryDirectory(prefix="republish-") as folder:
+            _write_shard(Path(folder), blocks, one.shift(task))
+            release = read_release(Path(folder), self.schema, one.scales)
+        answers = None if self.workloads is None else estimated_counts(release, self.workloads[i])
+        yield fact((i, sums_of(release, AtLarge(one.scales.values, self.wholes[i])), answers))
+
+
+def _write_shard(folder: Path, blocks: Sequence[Block], shift: int) -> None:
+    """Write a shard, its groups numbered from 1, as a release in parts: a part may lack a column that others have."""
+    (folder / TABLE_PARQUET).mkdir()
+    renumbered = (pl.col(GROUP) - shift).cast(pl.Int32)
+    tables = [block for block in blocks if block.kind == TABLE]
+    if not tables:
+        raise LedgerError(
+            "a release has counterfeits in groups without rows; restore the series from a backup"
+        )
+    for i, block in enumerate(tables):
+        rows = table_of(block).with_columns(renumbered)
+        rows.write_parquet(folder / TABLE_PARQUET / f"part-{i:05d}.parquet", compression="uncompressed")
+    false = tables_of(blocks, FALSE)
+    if false.height:
+        false.with_columns(renumbered).write_csv(folder / COUNTERFEITS)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The task that counts what a workload asks for in some rows of a raw view."""
+
+    schema: Schema
+    release: Release
+    values: pl.Series
+    workload: Workload
+
+    def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
+        """How many rows there are, and how many each query matches."""
+        view = aligned(read_view(plain(frame), self.schema, self.values), self.release)
+        yield fact((view.rows, true_counts(view, self.workload)))
+
+
+def measure_in_parts(
+    series: Series,
+    mover: Mover[Any],
+    part_rows: int,
+    parts: int | None = None,
+    truth: Sequence[Any] | None = None,
+    queries: int = 1_000,
+) -> dict[int, Measures]:
+    """The measures of every release, by its number, from the stored tables.
+
+    With `truth`, the raw views, one a release, also the query error, as `measure` finds it. Divergence and record
+    linkage stay `None`: for every tuple of the view they need all groups of the release that could hold it.
+    """
+    schema, releases = series.schema, stored_releases(series, part_rows, parts)
+    if truth is not None and len(truth) != len(releases):
+        raise ViewError(f"there must be one raw view a release: {len(releases)} releases, {len(truth)} views")
+    try:
+        split = mover.keep(
+            mover.map(
+                mover.blocks(file_names(releases)), [TABLE_FILE, FALSE_FILE], Splitting(schema, releases)
+            )
+        )
+        wholes = _wholes(schema, releases, mover.facts(split))
+        asked = (
+            None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
+        )
+        tasks = sum(one.shards for one in releases)
+        added = Adding(schema, releases, wholes, asked)
+        found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
+        sums: list[list[Sums]] = [[] for _ in releases]
+        answers: list[FloatArray] = [np.zeros(queries) for _ in releases]
+        for i, part, answered in found:
+            sums[i].append(part)
+            answers[i] = answers[i] if answered is None else answers[i] + answered
+        measures = {}
+        for i, one in enumerate(releases):
+            rows, error = None, None
+            if truth is not None:
+                rows, error = _query_error(mover, truth[i], schema, one, queries, answers[i])
+            measures[i + 1] = _measures(schema, one, sums[i], rows, error)
+    finally:
+        mover.release()
+    return measures
+
+
+def _wholes(schema: Schema, releases: Sequence[Stored], counted: Sequence[Any]) -> tuple[Whole, ...]:
+    """What every release says of its sensitive values."""
+    wholes = []
+    for i, one in enumerate(releases):
+        values = one.scales.values
+        nobody = whole_of(schema.sensitive, np.empty(0, dtype=np.int64), values)
+        counts = np.sum([np.zeros(len(values)), *(codes for k, codes in counted if k == i)], axis=0)
+        wholes.append(replace(nobody, overall=counts / max(1.0, float(counts.sum()))))
+    return tuple(wholes)
+
+
+def _asked(schema: Schema, one: Stored, queries: int) -> Workload:
+    """The queries that `measure` asks: they are drawn from the domains of the release alone."""
+    axes, none = one.scales.axes, np.empty(0, dtype=np.int32)
+    nobody = Microdata(schema, None, np.empty((len(axes), 0)), axes, none, one.scales.values, pl.DataFrame())
+    return Workload.random(nobody, queries, min(2, len(axes)), 0.05, 0)
+
+
+def _query_error(
+    mover: Mover[Any], view: Any, schema: Schema, one: Stored, queries: int, estimated: FloatArray
+) -> tuple[int, QueryError | None]:
+    """The rows of a raw view, and how far the counts from the release are from those of the view."""
+    schema.require_labels(mover.columns(view))
+    narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
+    answering = Answering(
+        narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
+    )
+    found = mover.facts(mover.rows(view, narrow.published_columns, answering))
+    true = np.sum([np.zeros(queries, dtype=np.int64), *(counts for _, counts in found)], axis=0)
+    error = relative_error(true.astype(np.int64), estimated) if queries else None
+    return sum(rows for rows, _ in found), error
+
+
+def _nobody(schema: Schema, scales: Scales) -> Release:
+    """A release without rows, in the coordinates of one that has some."""
+    none = np.empty(0, dtype=np.int64)
+    cells = tuple(Cells(axis, np.empty(0), np.empty(0), none) for axis in scales.axes)
+    return Release(schema, none, cells, pl.DataFrame(), none)
+
+
+def _measures(
+    schema: Schema, one: Stored, sums: Sequence[Sums], rows: int | None, error: QueryError | None
+) -> Measures:
+    people = sum(part.people for part in sums)
+    suppressed = one.suppressed if rows is None else rows - people
+    if suppressed < 0:
+        raise ViewError(
+            f"the view must be the one that the release was made of: it has {rows} rows, {-suppressed} fewer than the "
+            "release has people; give the view of this release"
+        )
+    names = [axis.column.name for axis in one.scales.axes]
+    distance = (schema.sensitive.distance if schema.sensitive else None) or "equal"
+    return replace(measures_of(sums, names, suppressed, distance), query_error=error)

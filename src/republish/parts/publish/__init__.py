@@ -1,0 +1,1 @@
+"""One release made in parts: plan, routes, groups, shards."""

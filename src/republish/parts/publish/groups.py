@@ -1,0 +1,133 @@
+"""The groups of one part: the publisher as it is, on the rows that may share groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import BoolArray, IntArray
+from republish.memory.memory import KEY
+from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
+from republish.parts.pseudonymize import CODE, VIEW, bucket_of, memory_in, people_of, view_of
+from republish.parts.survey import Domains
+from republish.publishers import Publisher
+from republish.requirements import Requirement, Whole
+from republish.secret import Secret, order_of
+
+FALSE, GROUPS = "false", "groups"
+PART, GROUP, SHARD = "part", "group", "shard"
+
+
+@dataclass(frozen=True)
+class Making:
+    """What a release is made with: the same in every task."""
+
+    publisher: Publisher
+    domains: Domains
+    secret: Secret
+    seed: int
+    number: int
+    shards: int
+    counts: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What a part tells: groups of each shard, rows left out, counterfeits, and published rows of each code."""
+
+    groups: IntArray
+    suppressed: int
+    counterfeits: int
+    codes: IntArray
+
+
+@dataclass(frozen=True)
+class GroupingRows:
+    """The task of one part: its groups, each whole in a shard that the secret draws."""
+
+    making: Making
+    whole: Whole
+
+    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
+        """The rows of the part with their groups, a block for each shard."""
+        made, part = self.making, blocks[0].to
+        frame = tables_of(blocks, VIEW)
+        frame = frame[order_of(people_of(frame))]
+        view = replace(view_of(frame, made.domains), at_large=self.whole)
+        memory = memory_in(frame, made.number - 1, made.counts)
+        rng = made.secret.generator(made.seed, made.number, "publisher", part)
+        grouping = made.publisher.publish(view, memory, rng)
+        shard_of_group = made.secret.generator(made.seed, made.number, "shards", part).integers(
+            0, made.shards, grouping.groups
+        )
+        kept = grouping.group >= 0
+        shard = bucket_of(frame[KEY[0]].to_numpy(), made.shards)
+        shard[kept] = shard_of_group[grouping.group[kept]]
+        frame = frame.with_columns(
+            pl.lit(part, pl.Int32).alias(PART), pl.Series(GROUP, grouping.group, dtype=pl.Int32)
+        )
+        yield from spread(frame, shard, VIEW)
+        false = pl.DataFrame(
+            {
+                PART: np.full(grouping.counterfeits, part, dtype=np.int32),
+                GROUP: grouping.counterfeit_group.astype(np.int32),
+                CODE: grouping.counterfeit_code.astype(np.int32),
+            }
+        )
+        yield from spread(false, shard_of_group[grouping.counterfeit_group], FALSE)
+        rows = pl.concat([frame.filter(pl.Series(kept)).select(GROUP, CODE), false.select(GROUP, CODE)])
+        counted = rows.group_by(GROUP, CODE).agg(pl.len().cast(pl.Int64).alias("rows"))
+        counted = counted.with_columns(
+            pl.Series(SHARD, shard_of_group[counted[GROUP].to_numpy()], dtype=pl.Int32)
+        )
+        if getattr(made.publisher, "reasoning", None) is not None:
+            yield table_block(counted.sort(GROUP, CODE), part, GROUPS)
+        codes = np.bincount(rows[CODE].to_numpy(), minlength=len(made.domains.values))
+        groups = np.bincount(shard_of_group, minlength=made.shards)
+        yield fact(Grouped(groups, grouping.suppressed, grouping.counterfeits, codes))
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """The task that finds groups which do not satisfy the requirements against the table as it is published.
+
+    Rows left out and counterfeits shift the shares of the whole table. Groups that do not stand that are left out too;
+    that shifts them again, and `wholes` are all that came of it so far.
+    """
+
+    requirements: tuple[Requirement, ...]
+    wholes: tuple[Whole, ...]
+    shards: int
+
+    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
+        """What the broken groups of a part take from the table: groups of each shard, rows of each code."""
+        for block in blocks:
+            if block.kind != GROUPS:
+                continue
+            counted = table_of(block)
+            counts, numbers = histograms_of(counted, self.wholes[0].m)
+            broken = broken_groups(counts, self.requirements, self.wholes)
+            shard = counted.unique(GROUP, keep="first", maintain_order=True)[SHARD].to_numpy()[broken]
+            yield fact((np.bincount(shard, minlength=self.shards), counts[broken].sum(axis=0), len(numbers)))
+
+
+def histograms_of(counted: pl.DataFrame, m: int) -> tuple[IntArray, IntArray]:
+    """Rows of each code in every group of a table sorted by group, and the numbers of the groups."""
+    numbers, place = np.unique(counted[GROUP].to_numpy(), return_inverse=True)
+    counts = np.zeros((len(numbers), m), dtype=np.int64)
+    np.add.at(counts, (place, counted[CODE].to_numpy()), counted["rows"].to_numpy())
+    return counts, numbers
+
+
+def broken_groups(
+    counts: IntArray, requirements: Sequence[Requirement], wholes: Sequence[Whole]
+) -> BoolArray:
+    """Which groups break a requirement against one of the wholes."""
+    broken = np.zeros(len(counts), dtype=np.bool_)
+    for whole in wholes:
+        for requirement in requirements:
+            broken |= ~requirement.holds(counts.astype(np.int64), whole)
+    return broken

@@ -1,0 +1,198 @@
+"""Which parts a view is cut into, and which publishers can be run in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import BoolArray, IntArray
+from republish.errors import PolicyError
+from republish.knowledge import Extracted, Transitions
+from republish.parts.blocks import Mover
+from republish.parts.counts import (
+    CountingCodes,
+    CountingPieces,
+    CountingSignatures,
+    CountingTransitions,
+    Placing,
+    Routing,
+    Settled,
+    add_up,
+    code_table,
+)
+from republish.parts.publish.routes import Fits, Pieces, Routes, homes, joined, ranges, regions
+from republish.parts.survey import Domains
+from republish.policy import Policy
+from republish.publishers import BangA, CorSplit, MInvariance, Mondrian, Publisher, RPlusTree, TauSafety
+from republish.publishers._ordered.publisher import InOrder
+from republish.requirements import Whole
+
+PIECES_A_PART = 16
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Into how many tasks the work on a view is divided: people by pseudonym, parts, shards."""
+
+    rows: int
+    parts: int
+
+    @classmethod
+    def of(cls, rows: int, part_rows: int, parts: int | None) -> Sizes:
+        """So many parts, or as many as it takes for each to have about `part_rows`."""
+        return cls(rows, parts or max(1, -(-rows // part_rows)))
+
+    @property
+    def shards(self) -> int:
+        """How many files the release has: fewer than parts where those are many, for each part sends to each shard."""
+        return self.parts if self.parts <= 16 else -(-self.parts // 2)
+
+    @property
+    def sums(self) -> int:
+        """How many tasks add up counts."""
+        return -(-self.parts // 16)
+
+    @property
+    def limit(self) -> int:
+        """The rows that a part should have."""
+        return max(1, -(-self.rows // self.parts))
+
+
+def require_in_parts(policy: Policy) -> None:
+    """Refuse what only one process can do.
+
+    Raises:
+        PolicyError: the publisher, an option of it, or the gate looks at the whole view or all releases at once.
+    """
+    publisher = policy.publisher
+    reason = None
+    if not isinstance(publisher, BangA | Mondrian | RPlusTree | MInvariance | TauSafety | CorSplit | InOrder):
+        reason = f"{publisher.name} bounds what is found out over all people together"
+    elif isinstance(publisher, BangA) and publisher.shape == "region":
+        reason = "nested regions of several parts would lie over each other"
+    elif isinstance(publisher, BangA) and publisher.incremental:
+        reason = "an incremental index is one for all rows"
+    elif isinstance(publisher, Mondrian) and publisher.bt is not None:
+        reason = "(B,t)-privacy estimates what is known from all rows"
+    elif isinstance(publisher, InOrder) and publisher.withstand:
+        reason = "withstand weighs all people of a release together"
+    elif policy.gate is not None:
+        reason = "the gate attacks all releases together"
+    if reason:
+        raise PolicyError(
+            f"a release is made in parts only where no step needs all rows at once, and {reason}; "
+            "publish without --engine, or choose another publisher or option in a new series. Nothing was written"
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How rows find their part: where they lie, which part that is, and who goes with a signature."""
+
+    placing: Placing
+    routes: Routes
+    settled: Settled | None
+    release: int
+
+    @property
+    def routing(self) -> Routing:
+        """The task that sends rows there."""
+        return Routing(self.placing, self.routes, self.settled, self.release)
+
+
+def plan(
+    mover: Mover[Any], people: Any, publisher: Publisher, domains: Domains, sizes: Sizes, release: int
+) -> tuple[Plan, Whole]:
+    """The parts of a view, from counts alone, and what the whole view says of its sensitive values.
+
+    `release` is the number of releases so far.
+    """
+    placing = Placing(domains.cube, "hilbert" if isinstance(publisher, InOrder) else "bang")
+    pieces = _pieces(mover, people, placing, sizes)
+    cut = ranges(pieces, sizes.parts) if isinstance(publisher, InOrder) else regions(pieces, sizes.limit)
+    routes = Routes(pieces, cut)
+    settled = _settled(publisher)
+    counted = add_up(mover, people, sizes.sums, CountingCodes(placing, routes, settled, release, sizes.sums))
+    free, kept = code_table(counted, routes.parts, len(domains.values))
+    whole = domains.whole((free + kept).sum(axis=0))
+    routes = replace(routes, part=joined(cut, free, _fits(publisher, whole)))
+    if settled is not None and release:
+        counted = add_up(
+            mover, people, sizes.sums, CountingSignatures(placing, routes, settled, release, sizes.sums)
+        )
+        if counted.height:
+            signatures, home = homes(counted, sizes.limit)
+            routes = replace(routes, signatures=signatures, home=home)
+    return Plan(placing, routes, settled, release), whole
+
+
+def _pieces(mover: Mover[Any], people: Any, placing: Placing, sizes: Sizes) -> Pieces:
+    """Counts along the line, refined until pieces are a fraction of a part, or cannot be told apart."""
+    pieces = Pieces.whole(sizes.rows)
+    limit = max(1, sizes.limit // PIECES_A_PART)
+    while sizes.parts > 1 and (crowded := pieces.crowded(limit)).any():
+        counted = add_up(mover, people, sizes.sums, CountingPieces(placing, pieces, crowded, sizes.sums))
+        start, depth, rows = (counted[name].to_numpy() for name in ("start", "depth", "rows"))
+        pieces = pieces.refined(crowded, start, depth, rows)
+    return pieces
+
+
+def _settled(publisher: Publisher) -> Settled | None:
+    if isinstance(publisher, TauSafety):
+        return Settled(within=True, present=False)
+    if isinstance(publisher, MInvariance | CorSplit):
+        return Settled(within=False, present=isinstance(publisher, MInvariance))
+    return None
+
+
+def _fits(publisher: Publisher, whole: Whole) -> Fits:
+    """Whether a part could be one group; of those without a signature, whether they are m-eligible."""
+    if _settled(publisher) is None:
+
+        def one_group(counts: IntArray) -> BoolArray:
+            holds = [
+                requirement.holds(counts.astype(np.int64), whole) for requirement in publisher.requirements
+            ]
+            return np.all(holds, axis=0) if holds else np.ones(len(counts), dtype=np.bool_)
+
+        return one_group
+    m = int(publisher.m)  # type: ignore[attr-defined]
+    pads = isinstance(publisher, TauSafety) or bool(getattr(publisher, "pad", False))
+
+    def eligible(counts: IntArray) -> BoolArray:
+        found: BoolArray = m * counts.max(axis=1) <= counts.sum(axis=1)
+        return found | pads
+
+    return eligible
+
+
+def with_counts(
+    mover: Mover[Any],
+    people: Any,
+    publisher: Publisher,
+    domains: Domains,
+    before: Any,
+    release: int,
+    tasks: int,
+) -> tuple[Publisher, Any]:
+    """The publisher with the counts of all views up to this one, where its knowledge is counted; and their table.
+
+    `before` are the counts of earlier views, `None` for none.
+    """
+    source = getattr(publisher, "knowledge", None)
+    if not isinstance(source, Extracted):
+        return publisher, before
+    counted = add_up(mover, people, tasks, CountingTransitions(source, domains, release, tasks))
+    order = source.start().order
+    table: pl.DataFrame = source.start().table if before is None else before
+    if counted.height:
+        fresh = counted.rename({"rows": "count"}).select(table.columns)
+        keys = table.columns[:-1]
+        table = (
+            pl.concat([table, fresh.cast(table.schema)]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
+        )
+    knowing = replace(source, counted=Transitions(order, table))
+    return replace(publisher, knowledge=knowing), table  # type: ignore[type-var]

@@ -1,0 +1,1 @@
+"""A whole series checked in parts."""

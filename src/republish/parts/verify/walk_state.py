@@ -1,0 +1,87 @@
+"""What an auditor knows of each person after some releases, as a table that travels with her.
+
+One line a person: her last sight (`s:`), where groups are compared all groups of her lives (`g:`), and where beliefs
+are promised something what an adversary believes of her (`b:`). `laid_out` is what
+a `Walk` holds, `resume` the way back.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from republish.inference.reasoning import BELIEF, DOMAIN, PAST
+from republish.memory.memory import KEY, Memory, memory_of
+from republish.verify.memory import SEEN
+from republish.verify.series import Walk
+
+GROUP = "group"
+_SIGHT, _BELIEF, _LOST = "s:", "b:", "lost"
+_LIVES = {"g:release": "release", "g:life": "life", "g:group": GROUP}
+_OF_SIGHT = [name for name in SEEN if name not in KEY]
+
+
+def resume(walk: Walk, frame: pl.DataFrame, releases: int) -> None:
+    """Let a walk go on with what is known of the people in a table after so many releases; strangers are null."""
+    known = known_in(frame).unique(KEY, keep="first", maintain_order=True)
+    if known.height:
+        sight = [pl.col(f"{_SIGHT}{name}").alias(name) for name in _OF_SIGHT]
+        walk.rebuilt.last = known.select(*KEY, *sight).cast(SEEN)  # type: ignore[arg-type]
+    if walk.rebuilt.groups is not None:
+        walk.rebuilt.groups = _by_release(known, releases)
+    if walk.beliefs is not None and known.height:
+        walk.beliefs.memory = beliefs_in(known)
+        walk.beliefs.lost = memory_of(known.filter(pl.col(_LOST)).select(KEY), 0)
+
+
+def beliefs_in(known: pl.DataFrame) -> Memory:
+    """What is believed of the people in a table, of whom none is a stranger."""
+    columns = {name: name.removeprefix(_BELIEF) for name in known.columns if name.startswith(_BELIEF)}
+    return memory_of(known.select(*KEY, *columns).rename(columns), 0)
+
+
+def known_in(frame: pl.DataFrame) -> pl.DataFrame:
+    """The people in a table who are no strangers."""
+    name = f"{_SIGHT}first"
+    return frame.filter(pl.col(name).is_not_null()) if name in frame.columns else frame.clear()
+
+
+def laid_out(walk: Walk, shift: int) -> pl.DataFrame:
+    """What a walk knows of everyone whom the last release holds; its groups were numbered from 1 after `shift`."""
+    number = pl.when(pl.col(GROUP) > 0).then(pl.col(GROUP) + shift).otherwise(pl.col(GROUP)).cast(pl.Int32)
+    frame = walk.rebuilt.last.with_columns(number.alias(GROUP))
+    frame = frame.rename({name: f"{_SIGHT}{name}" for name in _OF_SIGHT})
+    if walk.rebuilt.groups is not None:
+        *before, now = walk.rebuilt.groups
+        lives = [
+            one.with_columns(pl.lit(i, pl.Int32).alias("release"))
+            for i, one in enumerate([*before, now.with_columns(number.alias(GROUP))], start=1)
+        ]
+        columns = [pl.col(name).alias(column) for column, name in _LIVES.items()]
+        frame = frame.join(pl.concat(lives).group_by(KEY).agg(columns), on=list(KEY), how="left")
+    if walk.beliefs is not None:
+        frame = frame.join(_believed(walk.beliefs.memory), on=list(KEY), how="left")
+        gone = walk.beliefs.lost
+        lost = pl.DataFrame({key: gone.people[:, i] for i, key in enumerate(KEY)})
+        lost = lost.with_columns(pl.lit(value=True).alias(_LOST))
+        frame = frame.join(lost, on=list(KEY), how="left").with_columns(pl.col(_LOST).fill_null(value=False))
+    return frame
+
+
+def _by_release(known: pl.DataFrame, releases: int) -> list[pl.DataFrame]:
+    """Everyone's life and group in each of the releases so far."""
+    if "g:release" in known.columns:
+        long = known.select(*KEY, *_LIVES).explode(*_LIVES).rename(_LIVES)
+    else:
+        long = pl.DataFrame(
+            schema={**dict.fromkeys(KEY, pl.UInt64), **dict.fromkeys(_LIVES.values(), pl.Int32)}
+        )
+    return [long.filter(pl.col("release") == i).drop("release") for i in range(1, releases + 1)]
+
+
+def _believed(memory: Memory) -> pl.DataFrame:
+    columns = {
+        name: column
+        for name, column in memory.columns.items()
+        if name in (BELIEF, DOMAIN) or name.startswith(PAST)
+    }
+    return Memory(memory.people, columns).frame().rename({name: f"{_BELIEF}{name}" for name in columns})

@@ -1,0 +1,1 @@
+"""Buckets: the rows of a view by signature; what m-invariance, tau-safety, Cor-Split and cohorts share."""

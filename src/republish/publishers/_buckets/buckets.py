@@ -1,0 +1,244 @@
+"""Buckets: the rows of a view by signature, every value of a signature equally often.
+
+The machinery that m-invariance, tau-safety and Cor-Split share (Xiao and Tao, SIGMOD 2007, as restated in
+Cor-Split, section 4.2, and in chapter 4 of the tau-safety thesis). Rows that must keep their signature are
+divided by it; gaps are filled with newcomers of the value wanted, else with counterfeits; the remaining
+newcomers form buckets with signatures of their own. A bucket is then cut into groups by its publisher.
+
+A bucket is as high as its most frequent value has rows. So one value of every bucket has no counterfeits, and
+groups that take one entry of each value always hold at least one row of the view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from republish.errors import CannotPublish, LedgerError
+from republish.grouping import Grouping
+from republish.publishers._buckets.kernels import Bars, Draft, Lists, find_places, lay_out, tallest
+from republish.publishers._buckets.lists import lists_of, offsets_of
+from republish.publishers._buckets.newcomers import Filling, Work, assign, balance, require_values
+from republish.publishers._kernels.geometry import geometry
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from republish.arrays import BoolArray
+    from republish.memory.memory import Memory
+    from republish.microdata import Microdata
+
+    Ints = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+__all__ = ["Buckets", "Filling", "Past", "complete", "divide", "fill_buckets", "recall"]
+
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Entries by bucket; every row of the view is one entry, and each code of a signature occurs equally often.
+
+    Entries lie bucket after bucket, in a bucket code after code in the order of its signature, and of one
+    code the rows before the counterfeits. So bucket b begins at `starts[b]`, and the j-th entry of its p-th
+    code is `starts[b] + p * heights[b] + j`.
+
+    Attributes:
+        row: the row of the view, -1 for a counterfeit.
+        code: the sensitive code.
+        bucket: the bucket, from 0.
+        sig_offsets: where the signature of each bucket begins in `sig_codes`, and the end.
+        sig_codes: the codes of the signatures, sorted within each.
+        heights: how often each code occurs in a bucket.
+    """
+
+    row: Longs
+    code: Ints
+    bucket: Ints
+    sig_offsets: Longs
+    sig_codes: Ints
+    heights: Longs
+
+    @property
+    def count(self) -> int:
+        """The number of buckets."""
+        return len(self.heights)
+
+    @property
+    def starts(self) -> Longs:
+        """The first entry of each bucket, and the number of entries."""
+        return offsets_of(np.diff(self.sig_offsets) * self.heights)
+
+    @property
+    def counterfeits(self) -> int:
+        """The number of entries that belong to nobody."""
+        return int(np.count_nonzero(self.row == NOBODY))
+
+    def grouping(self, rows: int) -> Grouping:
+        """Return the groups of the j-th entry of every code of a bucket, for each j."""
+        first = offsets_of(self.heights)[self.bucket]
+        within = (np.arange(len(self.row)) - self.starts[self.bucket]) % self.heights[self.bucket]
+        numbers = (first + within).astype(np.int32)
+        real = self.row != NOBODY
+        group = np.empty(rows, dtype=np.int32)
+        group[self.row[real]] = numbers[real]
+        return Grouping(group, numbers[~real], self.code[~real])
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is remembered of the people of a view; parallel to its rows.
+
+    Attributes:
+        known: whether the person was ever published.
+        present: whether the person was in the previous release.
+        code: the last sensitive code, -1 where unknown.
+        signature: the last signature, a list of `signatures`, -1 where there is none.
+        within: whether the code of today belongs to that signature.
+        signatures: all signatures that somebody bears, sorted by their codes.
+        release: the number of releases made so far.
+    """
+
+    known: BoolArray
+    present: BoolArray
+    code: Longs
+    signature: Longs
+    within: BoolArray
+    signatures: Lists
+    release: int
+
+    @property
+    def sizes(self) -> Longs:
+        """How many codes each person's last signature has, 0 where there is none."""
+        return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
+
+
+def recall(view: Microdata, memory: Memory) -> Past:
+    """Return what is remembered of the people of the view.
+
+    Raises:
+        LedgerError: what is remembered of somebody contradicts itself or the view.
+    """
+    # Sorted by their codes, so that nothing depends on how the memory numbers them.
+    numbers = sorted(range(len(memory.signatures)), key=memory.signatures.__getitem__)
+    place = np.full(len(numbers) + 1, -1, dtype=np.int64)  # the number -1 finds the last
+    place[numbers] = np.arange(len(numbers))
+    signatures, borne = lists_of([memory.signatures[i] for i in numbers]), place[memory.signature_column()]
+    _require_sense(memory, signatures, borne, len(view.values))
+    entry = np.full(view.rows, -1) if view.people is None else memory.find(view.people)
+    known: BoolArray = entry >= 0
+    there = entry[known]
+    present = np.zeros(view.rows, dtype=np.bool_)
+    code = np.full(view.rows, -1, dtype=np.int64)
+    signature = np.full(view.rows, -1, dtype=np.int64)
+    present[known] = memory.columns["last"][there] == memory.release
+    code[known] = memory.columns["code"][there]
+    signature[known] = borne[there]
+    within = find_places(signatures, signature, _codes(view)) >= 0
+    return Past(known, present, code, signature, within, signatures, memory.release)
+
+
+def _require_sense(memory: Memory, signatures: Lists, borne: Longs, domain: int) -> None:
+    """Refuse a memory in which somebody's last value or last release cannot be."""
+    last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
+    wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
+    unknown = (
+        bool(signatures.items.size) and not 0 <= signatures.items.min() <= signatures.items.max() < domain
+    )
+    if wrong.any() or unknown:
+        raise LedgerError(
+            "everyone's last value must be one of the signature she last had, in a release that was made; of "
+            f"{memory.size} people remembered {np.count_nonzero(wrong)} contradict that"
+            + (", and signatures hold values that the view cannot have" if unknown else "")
+            + "; the memory is damaged or of another series: restore it from a backup. Nothing was written"
+        )
+
+
+def fill_buckets(
+    view: Microdata,
+    past: Past,
+    keeps: BoolArray,
+    m: int,
+    rng: np.random.Generator,
+    filling: Filling | None = None,
+    apart: BoolArray | None = None,
+) -> Buckets:
+    """Return balanced buckets of all rows; those that keep their signature are in a bucket of that signature.
+
+    Args:
+        view: the rows, in the order of pseudonyms.
+        past: what is remembered of the people in them.
+        keeps: the rows that keep their signature; their code must belong to it.
+        m: the fewest values of a new signature.
+        rng: chance, where rows or padding are chosen at random.
+        filling: how newcomers are chosen; at random and always m-eligible unless given.
+        apart: newcomers whose new signature must have nothing in common with the old one.
+
+    Raises:
+        CannotPublish: the newcomers are not m-eligible and may not be padded, or there are too few values.
+    """
+    bars = Bars(np.empty(0, dtype=np.int64), lists_of([]))
+    if apart is not None and apart.any():
+        barred, of_row = _borne(past, apart)
+        bars = Bars(of_row, barred)
+    work = Work(
+        codes=_codes(view),
+        domain=len(view.values),
+        space=geometry(view),
+        keeps=keeps,
+        bars=bars,
+        m=m,
+        rng=rng,
+        filling=filling or Filling(),
+        first=past.release == 0,
+    )
+    draft = divide(view, past, keeps)
+    require_values(work, draft)
+    return complete(assign(work, balance(work, draft)), work.codes)
+
+
+def divide(view: Microdata, past: Past, keeps: BoolArray) -> Draft:
+    """Return buckets of the rows that keep their signature; the other rows are in none."""
+    lost = int(np.count_nonzero(keeps & ~past.within))
+    if lost:
+        raise CannotPublish(
+            f"a row that keeps its signature must have a value of that signature; {lost} rows do not; "
+            "publish them as newcomers"
+        )
+    signatures, bucket = _borne(past, keeps)
+    places = find_places(signatures, bucket, _codes(view))
+    held = np.bincount(places[places >= 0], minlength=len(signatures.items))
+    return Draft(signatures, held.astype(np.int64), bucket)
+
+
+def complete(draft: Draft, codes: Longs) -> Buckets:
+    """Return the buckets with counterfeits wherever a code has fewer rows than the most frequent one."""
+    used = np.flatnonzero(tallest(draft.signatures, draft.held))
+    renumbered = np.full(len(draft.signatures.offsets) - 1, -1, dtype=np.int64)
+    renumbered[used] = np.arange(len(used))
+    sizes = np.diff(draft.signatures.offsets)
+    kept = np.repeat(renumbered >= 0, sizes)
+    signatures = Lists(offsets_of(sizes[used]), draft.signatures.items[kept])
+    draft = Draft(signatures, draft.held[kept], renumbered[draft.bucket])
+    heights = tallest(signatures, draft.held)
+    starts = offsets_of(heights * sizes[used])
+    row, code, bucket = lay_out(draft, find_places(signatures, draft.bucket, codes), heights, starts)
+    return Buckets(row, code, bucket, signatures.offsets, signatures.items.astype(np.int32), heights)
+
+
+def _codes(view: Microdata) -> Longs:
+    return np.ascontiguousarray(view.codes, dtype=np.int64)
+
+
+def _borne(past: Past, rows: BoolArray) -> tuple[Lists, Longs]:
+    """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
+    number = np.where(rows, past.signature, -1)
+    sizes = np.diff(past.signatures.offsets)
+    used = np.zeros(len(sizes), dtype=np.bool_)
+    used[number[number >= 0]] = True
+    position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)  # the number -1 finds the last
+    items = past.signatures.items[np.repeat(used, sizes)]
+    return Lists(offsets_of(sizes[used]), items), position[number]

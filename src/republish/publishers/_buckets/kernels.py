@@ -1,0 +1,306 @@
+"""Kernels of the buckets: counting places, filling them, and the plan of new buckets."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from republish.kernels import kernel
+from republish.publishers._kernels.geometry import Centre, Geometry, clear, include, measure, new_centre
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Lists(NamedTuple):
+    """Lists of numbers, one after the other: list i is `items[offsets[i] : offsets[i + 1]]`."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+
+class Bars(NamedTuple):
+    """Codes that must not share a bucket with a row: list `of_row[row]`, none where that is -1."""
+
+    of_row: NDArray[np.int64]
+    codes: Lists
+
+
+class Draft(NamedTuple):
+    """Buckets being filled: sorted signatures, rows at each place of them, the bucket of each row or -1."""
+
+    signatures: Lists
+    held: NDArray[np.int64]
+    bucket: NDArray[np.int64]
+
+
+@kernel
+def find_place(signatures: Lists, bucket: int, code: int) -> int:
+    """Return where a code stands in the signature of a bucket, -1 where it does not."""
+    left, right = signatures.offsets[bucket], signatures.offsets[bucket + 1]
+    end = right
+    while left < right:
+        middle = (left + right) // 2
+        if signatures.items[middle] < code:
+            left = middle + 1
+        else:
+            right = middle
+    return left if left < end and signatures.items[left] == code else -1
+
+
+@kernel
+def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of every row in the signature of its bucket, -1 where it has none."""
+    places = np.full(bucket.size, -1, np.int64)
+    for row in range(bucket.size):
+        if bucket[row] >= 0:
+            places[row] = find_place(signatures, bucket[row], codes[row])
+    return places
+
+
+@kernel
+def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many rows the most frequent code of each bucket has."""
+    heights = np.zeros(signatures.offsets.size - 1, np.int64)
+    for b in range(heights.size):
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            heights[b] = max(heights[b], held[p])
+    return heights
+
+
+@kernel
+def place_random(
+    draft: Draft, wanted: NDArray[np.int64], newcomers: Lists, left: NDArray[np.int64], least: int
+) -> None:
+    """Fill the places wanted with the next newcomers of their code while those left stay `least`-eligible.
+
+    `left` counts the newcomers of each code that are not placed, which are the last of their lists. The
+    draft, `wanted` and `left` are changed. With `least` 0 every newcomer may be taken.
+    """
+    signatures = draft.signatures
+    total, largest = 0, 0
+    for count in left:
+        total += count
+        largest = max(largest, count)
+    ranks = np.zeros(largest + 1, np.int64)  # how many codes have so many newcomers left
+    for count in left:
+        ranks[count] += 1
+    for b in range(signatures.offsets.size - 1):
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            code = signatures.items[p]
+            while wanted[p] > 0 and left[code] > 0:
+                alone = left[code] == largest and ranks[largest] == 1
+                if least * (largest - alone) > total - 1:
+                    break
+                draft.bucket[newcomers.items[newcomers.offsets[code + 1] - left[code]]] = b
+                draft.held[p] += 1
+                wanted[p] -= 1
+                ranks[left[code]] -= 1
+                left[code] -= 1
+                ranks[left[code]] += 1
+                total -= 1
+                largest -= ranks[largest] == 0
+
+
+@kernel
+def place_nearest(
+    space: Geometry,
+    draft: Draft,
+    wanted: NDArray[np.int64],
+    newcomers: Lists,
+    members: Lists,
+    bars: Bars,
+) -> None:
+    """Fill the places wanted of each bucket in turn with the newcomers nearest to the mean of its rows.
+
+    Ties are broken by the order of the newcomers. A bucket that has no rows yet grows around the first newcomer of
+    its first code. The draft and `wanted` are changed; `members` lists the rows that the buckets had before.
+    """
+    signatures = draft.signatures
+    centre = new_centre(space)
+    joined = np.empty(newcomers.items.size, np.int64)
+    for b in range(signatures.offsets.size - 1):
+        ready, count = False, 0  # a centre is made when there is a choice
+        for p in range(signatures.offsets[b], signatures.offsets[b + 1]):
+            if wanted[p] <= 0:
+                continue
+            rows = _open_to(draft, newcomers, bars, b, signatures.items[p])
+            if rows.size > wanted[p]:
+                if not ready:
+                    _gather(space, centre, members, b, joined[:count])
+                    ready = True
+                seeded = centre.size[0] == 0
+                if seeded:
+                    include(space, centre, rows[0])
+                rows = _lowest(rows, measure(space, centre, rows), wanted[p])
+                if seeded:
+                    clear(space, centre)
+            for row in rows:
+                draft.bucket[row] = b
+                joined[count] = row
+                count += 1
+                if ready:
+                    include(space, centre, row)
+            draft.held[p] += rows.size
+            wanted[p] -= rows.size
+
+
+@kernel
+def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined: NDArray[np.int64]) -> None:
+    """Let the centre be that of the members of a bucket and of those who joined."""
+    clear(space, centre)
+    if bucket + 1 < members.offsets.size:
+        for i in range(members.offsets[bucket], members.offsets[bucket + 1]):
+            include(space, centre, members.items[i])
+    for row in joined:
+        include(space, centre, row)
+
+
+@kernel
+def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int) -> NDArray[np.int64]:
+    """Return the newcomers of a code who are in no bucket yet and may join this one."""
+    begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
+    rows = np.empty(end - begin, np.int64)
+    found = 0
+    for i in range(begin, end):
+        row = newcomers.items[i]
+        if draft.bucket[row] < 0 and not is_barred(draft.signatures, bars, bucket, row):
+            rows[found] = row
+            found += 1
+    return rows[:found]
+
+
+@kernel
+def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
+    """Return whether the signature of the bucket meets the codes barred from the row (both sorted)."""
+    if bars.of_row.size == 0 or bars.of_row[row] < 0:
+        return False
+    mine = bars.of_row[row]
+    i, j = signatures.offsets[bucket], bars.codes.offsets[mine]
+    i_end, j_end = signatures.offsets[bucket + 1], bars.codes.offsets[mine + 1]
+    while i < i_end and j < j_end:
+        if signatures.items[i] == bars.codes.items[j]:
+            return True
+        if signatures.items[i] < bars.codes.items[j]:
+            i += 1
+        else:
+            j += 1
+    return False
+
+
+@kernel
+def barred_pairs(
+    signatures: Lists, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which rows may not join which buckets, `[row, bucket]`."""
+    barred = np.zeros((rows.size, buckets.size), np.bool_)
+    if bars.of_row.size > 0:
+        for i in range(rows.size):
+            for j in range(buckets.size):
+                barred[i, j] = is_barred(signatures, bars, buckets[j], rows[i])
+    return barred
+
+
+@kernel
+def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+    """Return the rows of the `wanted` smallest distances, of equal ones the first."""
+    chosen = np.empty(wanted, np.int64)
+    if wanted == 1:
+        chosen[0] = rows[np.argmin(apart)]
+        return chosen
+    bound = np.partition(apart, wanted - 1)[wanted - 1]
+    spare = wanted
+    for value in apart:
+        spare -= value < bound
+    found = 0
+    for i in range(rows.size):
+        if apart[i] < bound or (apart[i] == bound and spare > 0):
+            spare -= apart[i] == bound
+            chosen[found] = rows[i]
+            found += 1
+    return chosen
+
+
+@kernel
+def place_distances(
+    space: Geometry, members: Lists, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the squared distance of each row to each of the buckets, `[row, bucket]`."""
+    apart = np.empty((rows.size, buckets.size), np.float64)
+    centre = new_centre(space)
+    nobody = np.empty(0, np.int64)
+    for j in range(buckets.size):
+        _gather(space, centre, members, buckets[j], nobody)
+        apart[:, j] = measure(space, centre, rows)
+    return apart
+
+
+@kernel
+def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return new buckets for an m-eligible multiset: heights, ends of the signatures, codes of them all.
+
+    The next bucket takes alpha rows of each of the beta most frequent codes: the smallest beta from m on for
+    which some alpha leaves the rest m-eligible, and the largest such alpha. `counts` is used up.
+
+    The codes lie in a heap, the most frequent first, of equally frequent ones the lowest. A bucket takes out
+    one code more than it uses, so the time is that of the signatures made, whatever the number of codes.
+    """
+    heights = np.empty(64, np.int64)
+    ends = np.empty(64, np.int64)
+    codes = np.empty(1024, np.int64)
+    made = used = 0
+    most = counts.max() if counts.size else 0
+    heap = [(most - counts[code]) * counts.size + code for code in range(counts.size) if counts[code] > 0]
+    heapify(heap)
+    front = np.empty(counts.size, np.int64)
+    gamma = counts.sum()
+    while gamma > 0:
+        out, alpha, beta = 0, 0, m - 1
+        while alpha < 1:
+            beta += 1
+            while out <= beta and len(heap) > 0:
+                front[out] = heappop(heap) % counts.size
+                out += 1
+            following = counts[front[beta]] if beta < out else 0
+            alpha = min(counts[front[beta - 1]], (gamma - m * following) // beta)
+            if beta > m:
+                alpha = min(alpha, (gamma - m * counts[front[0]]) // (beta - m))
+        if made == heights.size:
+            heights = np.append(heights, np.empty(made, np.int64))
+            ends = np.append(ends, np.empty(made, np.int64))
+        while used + beta > codes.size:
+            codes = np.append(codes, np.empty(codes.size, np.int64))
+        for i in range(beta):
+            codes[used + i] = front[i]
+            counts[front[i]] -= alpha
+        for code in front[:out]:
+            if counts[code] > 0:
+                heappush(heap, (most - counts[code]) * counts.size + code)
+        gamma -= alpha * beta
+        used += beta
+        heights[made], ends[made] = alpha, used
+        made += 1
+    return heights[:made], ends[:made], codes[:used]
+
+
+@kernel
+def lay_out(
+    draft: Draft, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return row, code and bucket of every entry; entries without a row are counterfeits."""
+    offsets, items = draft.signatures.offsets, draft.signatures.items
+    row = np.full(starts[-1], -1, np.int64)
+    code = np.empty(starts[-1], np.int32)
+    bucket = np.empty(starts[-1], np.int32)
+    following = np.empty(items.size, np.int64)
+    for b in range(heights.size):
+        bucket[starts[b] : starts[b + 1]] = b
+        for p in range(offsets[b], offsets[b + 1]):
+            following[p] = starts[b] + (p - offsets[b]) * heights[b]
+            code[following[p] : following[p] + heights[b]] = items[p]
+    for i in range(places.size):
+        row[following[places[i]]] = i
+        following[places[i]] += 1
+    return row, code, bucket

@@ -1,0 +1,38 @@
+"""Lists of numbers laid end to end, as the kernels read them."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from republish.publishers._buckets.kernels import Lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from republish.arrays import IntArray
+
+    Longs = NDArray[np.int64]
+
+
+def offsets_of(sizes: IntArray) -> Longs:
+    """Return where lists of these sizes begin, and where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def lists_of(parts: Sequence[Sequence[int] | Longs]) -> Lists:
+    """Return lists with these numbers."""
+    sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    numbers: Iterable[int] = chain.from_iterable(parts)
+    return Lists(offsets_of(sizes), np.fromiter(numbers, dtype=np.int64, count=int(sizes.sum())))
+
+
+def positions_by(key: IntArray, count: int) -> Lists:
+    """Return the positions of each key below `count`, in order; negative keys are left out."""
+    there = np.flatnonzero(key >= 0)
+    order = np.argsort(key[there], kind="stable")
+    return Lists(offsets_of(np.bincount(key[there], minlength=count)), there[order])

@@ -1,0 +1,1 @@
+"""How cohorts change from one release to the next."""

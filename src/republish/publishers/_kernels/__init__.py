@@ -1,0 +1,1 @@
+"""Compiled loops of publishers, and the distances they go by."""

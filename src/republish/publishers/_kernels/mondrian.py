@@ -1,0 +1,387 @@
+"""The partition of Mondrian as one loop over an explicit stack of row ranges.
+
+The rows are kept permuted, column by column, so that every node of the tree is a contiguous range of
+every column: extents and counts run over plain slices, and a cut is one in-place pass. No step
+depends on the order of the rows inside a range, so the partition depends on the input alone, and no
+function calls itself.
+
+Every cut has one form, whatever the kind of the column: a row goes right when its value is above a
+threshold, or equal to it and its row number above `last`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from republish.kernels import kernel, kernel_with
+from republish.requirements.bt_privacy import rows_within
+from republish.requirements.rules import rows_satisfy
+from republish.spatial.quickselect import quickselect
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from republish.requirements.bt_privacy import Beliefs
+    from republish.requirements.rules import Rules
+
+FLAT = 1
+HIERARCHY = 2
+
+_BLOCK = 256
+_SAMPLED = 1024
+_ALL = 2**31
+_SMALLEST = 5e-324
+
+
+class Space(NamedTuple):
+    """The quasi-identifiers of a view: `points[j, i]` is row i in column j, missing is -inf.
+
+    A hierarchy of column j lies in `start` and `end` from `offset[j]`, one line of `levels[j]` numbers
+    for each leaf: the half-open leaf ranges of its ancestors, itself first, the root last.
+    """
+
+    points: NDArray[np.float64]
+    width: NDArray[np.float64]
+    kind: NDArray[np.int8]
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    levels: NDArray[np.int64]
+
+
+class _Rows(NamedTuple):
+    """The permuted rows, and what each node needs for a moment.
+
+    The node with rows begin to end owns `buffer[begin:end]`; once final, it marks there where a group begins.
+    """
+
+    columns: NDArray[np.float64]
+    number: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    buffer: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    misplaced: NDArray[np.int64]
+    extents: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+
+
+class _Task(NamedTuple):
+    """What a partition is made from, and what it works on."""
+
+    space: Space
+    rules: Rules
+    beliefs: Beliefs
+    rows: _Rows
+    strict: bool
+
+
+class _Cut(NamedTuple):
+    """A cut of column `axis`; the rows that go right will start at `middle`."""
+
+    axis: int
+    threshold: float
+    last: int
+    middle: int
+
+
+@kernel
+def partition(
+    space: Space, rules: Rules, beliefs: Beliefs, codes: NDArray[np.int32], strict: bool
+) -> NDArray[np.int32]:
+    """Return the group of each row, numbered from 0 without gaps.
+
+    The groups are written over `codes`, and `space.points` is permuted. All rows together must satisfy the
+    rules and what is asked of beliefs; the codes mean nothing where only the size matters.
+    """
+    q, n = space.points.shape
+    rows = _Rows(
+        space.points,
+        np.arange(n).astype(np.int32),
+        codes,
+        np.empty(n, np.float64),
+        np.zeros(rules.overall.size, np.int64),
+        np.empty((2, _BLOCK), np.int64),
+        np.empty(q, np.float64),
+        np.empty(q, np.float64),
+    )
+    if n > 0:
+        _divide_all(_Task(space, rules, beliefs, rows, strict), n)
+    current = -1
+    for i in range(n):
+        if rows.buffer[i] > 0.0:
+            current += 1
+        codes[rows.number[i]] = current
+    return codes
+
+
+@kernel
+def _divide_all(task: _Task, n: int) -> None:
+    """Divide the rows until no cut is allowable."""
+    # The smaller part is handled first, so that the stack never holds more than log2(n) ranges.
+    stack = np.empty((64, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, n
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        begin, end = stack[depth, 0], stack[depth, 1]
+        middle = _divide(task, begin, end)
+        if middle == begin:
+            task.rows.buffer[begin] = 1.0
+            task.rows.buffer[begin + 1 : end] = 0.0
+            continue
+        smaller_left = middle - begin < end - middle
+        stack[depth, 0], stack[depth, 1] = (middle, end) if smaller_left else (begin, middle)
+        stack[depth + 1, 0], stack[depth + 1, 1] = (begin, middle) if smaller_left else (middle, end)
+        depth += 2
+
+
+@kernel
+def _divide(task: _Task, begin: int, end: int) -> int:
+    """Return where the rows are divided after the first allowable cut, or `begin` where there is none."""
+    if end - begin < 2 * task.rules.min_size:
+        return begin
+    extents = task.rows.extents
+    for axis in range(extents.size):
+        task.rows.lowest[axis], highest = _bounds(task.rows.columns[axis, begin:end])
+        extents[axis] = extent(task.space, axis, task.rows.lowest[axis], highest)
+    for _ in range(extents.size):
+        widest = int(np.argmax(extents))
+        if extents[widest] <= 0.0:
+            # Equal in every column left: only a relaxed partition divides them, in each column alike.
+            return begin if task.strict else _cut(task, _halves(task.rows, widest, begin, end), begin, end)
+        middle = _cut_axis(task, widest, begin, end)
+        if middle > begin:
+            return middle
+        extents[widest] = -1.0
+    return begin
+
+
+@kernel
+def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
+    """Return where the first allowable cut in one column divides the rows, or `begin`."""
+    rows = task.rows
+    values = rows.columns[axis, begin:end]
+    if rows.lowest[axis] == -np.inf:
+        missing, _ = _count(values, -np.inf, -np.inf)
+        middle = _cut(task, _Cut(axis, -np.inf, _ALL, begin + missing), begin, end)
+        if middle > begin:
+            return middle
+    nested = task.space.kind[axis] == HIERARCHY
+    if not task.strict and not nested:
+        middle = _cut(task, _halves(rows, axis, begin, end), begin, end)
+        if middle > begin:
+            return middle
+    median, few, many = _select(rows, axis, begin, end, (end - begin - 1) // 2)
+    below, upto = np.nextafter(median, -np.inf), median
+    if nested and median > -np.inf:
+        below, upto = _beside_child(task.space, axis, values, median)
+        few, many = _count(values, below, upto)
+    if abs(2 * many - values.size) > abs(2 * few - values.size):
+        few, many, below, upto = many, few, upto, below
+    middle = _cut(task, _Cut(axis, upto, _ALL, begin + many), begin, end)
+    if middle == begin:
+        middle = _cut(task, _Cut(axis, below, _ALL, begin + few), begin, end)
+    if middle == begin and nested and not task.strict:
+        middle = _cut(task, _halves(rows, axis, begin, end), begin, end)
+    return middle
+
+
+@kernel
+def extent(space: Space, axis: int, lowest: float, highest: float) -> float:
+    """Return the share of the column's domain that rows with these bounds would be published with."""
+    if lowest == highest or space.width[axis] <= 0.0:
+        return 0.0
+    if lowest == -np.inf:
+        return 1.0
+    if space.kind[axis] == HIERARCHY:
+        line, level = _ancestor(space, axis, lowest, highest)
+        return float((space.end[line + level] - space.start[line + level]) / space.width[axis])
+    span = highest - lowest + 1.0 if space.kind[axis] == FLAT else highest - lowest
+    # Where the quotient is too small for a float the values still differ.
+    return max(float(span / space.width[axis]), _SMALLEST)
+
+
+@kernel
+def _ancestor(space: Space, axis: int, lowest: float, highest: float) -> tuple[int, int]:
+    """Return where the ancestors of the lowest leaf lie, and the first level that holds both leaves."""
+    line = space.offset[axis] + int(lowest) * space.levels[axis]
+    level = 0
+    while space.end[line + level] <= highest:
+        level += 1
+    return line, level
+
+
+@kernel
+def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
+    """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
+    lowest, highest = _present_bounds(values)
+    _, level = _ancestor(space, axis, lowest, highest)
+    # One level below the first common one, the lowest and the highest leaf part: the children are several.
+    place = space.offset[axis] + int(median) * space.levels[axis] + max(level - 1, 0)
+    return space.start[place] - 1.0, space.end[place] - 1.0
+
+
+@kernel
+def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
+    """Return the cut that sends half of the rows left, of those equal to the median the first in the view."""
+    half = (end - begin) // 2
+    threshold, less, upto = _select(rows, axis, begin, end, half - 1)
+    if upto == half:
+        return _Cut(axis, threshold, _ALL, begin + half)
+    equal = 0
+    for i in range(begin, end):
+        rows.buffer[begin + equal] = rows.number[i]
+        equal += rows.columns[axis, i] == threshold
+    last = quickselect(rows.buffer[begin : begin + equal], half - less - 1)
+    return _Cut(axis, threshold, int(last), begin + half)
+
+
+@kernel
+def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
+    """Divide the rows and return where, or return `begin` where a side would not satisfy what is asked."""
+    rules, beliefs, rows = task.rules, task.beliefs, task.rows
+    if cut.middle - begin < rules.min_size or end - cut.middle < rules.min_size:
+        return begin
+    _move(rows, cut, begin, end, beliefs.asked or not rules.plain)
+    # A refused cut leaves the rows moved: their order within the range means nothing.
+    if not rules.plain:
+        if not rows_satisfy(rules, rows.codes[begin : cut.middle], rows.counts):
+            return begin
+        if not rows_satisfy(rules, rows.codes[cut.middle : end], rows.counts):
+            return begin
+    if beliefs.asked:
+        if not rows_within(beliefs, rows.number[begin : cut.middle], rows.codes[begin : cut.middle]):
+            return begin
+        if not rows_within(beliefs, rows.number[cut.middle : end], rows.codes[cut.middle : end]):
+            return begin
+    return cut.middle
+
+
+@kernel
+def _move(rows: _Rows, cut: _Cut, begin: int, end: int, with_codes: bool) -> None:
+    """Bring the rows that go left before `cut.middle` and the others after it.
+
+    As many rows are misplaced on one side as on the other. They are listed block by block without
+    branches on the data, then swapped in one column after the other.
+    """
+    left, right = begin, cut.middle
+    lows = highs = low_used = high_used = 0
+    while True:
+        while low_used == lows and left < cut.middle:
+            stop = min(left + _BLOCK, cut.middle)
+            lows = _misplaced(rows, cut, left, stop, 1)
+            low_used, left = 0, stop
+        if low_used == lows:
+            return
+        while high_used == highs:
+            stop = min(right + _BLOCK, end)
+            highs = _misplaced(rows, cut, right, stop, 0)
+            high_used, right = 0, stop
+        pairs = min(lows - low_used, highs - high_used)
+        here = rows.misplaced[1, low_used : low_used + pairs]
+        there = rows.misplaced[0, high_used : high_used + pairs]
+        for axis in range(rows.columns.shape[0]):
+            _swap(rows.columns[axis], here, there)
+        _swap(rows.number, here, there)
+        if with_codes:
+            _swap(rows.codes, here, there)
+        low_used += pairs
+        high_used += pairs
+
+
+@kernel
+def _misplaced(rows: _Rows, cut: _Cut, begin: int, end: int, right: int) -> int:
+    """List the rows of a block that go right (1) or left (0) and return how many there are."""
+    column, number, found = rows.columns[cut.axis], rows.number, rows.misplaced[right]
+    goes_right = right == 1
+    size = 0
+    if cut.last == _ALL:
+        for i in range(begin, end):
+            found[size] = i
+            size += (column[i] > cut.threshold) == goes_right
+        return size
+    for i in range(begin, end):
+        tied = (column[i] == cut.threshold) & (number[i] > cut.last)
+        found[size] = i
+        size += ((column[i] > cut.threshold) | tied) == goes_right
+    return size
+
+
+@kernel
+def _swap(values: NDArray[np.generic], here: NDArray[np.int64], there: NDArray[np.int64]) -> None:
+    """Exchange the values at two lists of places."""
+    for p in range(here.size):
+        values[here[p]], values[there[p]] = values[there[p]], values[here[p]]
+
+
+@kernel_with(fastmath={"nnan", "nsz"})
+def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the least and the greatest value."""
+    lowest = highest = values[0]
+    for value in values:
+        lowest = min(value, lowest)
+        highest = max(value, highest)
+    return lowest, highest
+
+
+@kernel
+def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the least and the greatest value that is not missing."""
+    lowest, highest = np.inf, -np.inf
+    for value in values:
+        if value > -np.inf:
+            lowest = min(value, lowest)
+            highest = max(value, highest)
+    return lowest, highest
+
+
+@kernel
+def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[int, int]:
+    """Return how many values are at most each of two bounds."""
+    few = many = 0
+    for value in values:
+        few += value <= first
+        many += value <= second
+    return few, many
+
+
+@kernel
+def _select(rows: _Rows, axis: int, begin: int, end: int, rank: int) -> tuple[float, int, int]:
+    """Return the value of the given rank (0 is the least), how many rows are below and at most it.
+
+    Two values of a sample enclose the one looked for with high probability (Floyd and Rivest, 1975), so
+    that one pass leaves a few candidates; otherwise all rows are candidates. The rows stay where they are.
+    """
+    values = rows.columns[axis, begin:end]
+    buffer = rows.buffer[begin:end]
+    less, kept = 0, 0
+    if values.size >= _SAMPLED:
+        lower, upper = _enclose(values, buffer, rank)
+        for value in values:
+            less += value < lower
+            buffer[kept] = value
+            kept += (value >= lower) & (value <= upper)
+    if not less <= rank < less + kept:
+        less, kept = 0, values.size
+        for i in range(kept):  # assigning the slice would double the time to compile
+            buffer[i] = values[i]
+    found = quickselect(buffer[:kept], rank - less)
+    below, upto = _count(buffer[:kept], np.nextafter(found, -np.inf), found)
+    if found == -np.inf:
+        below = 0
+    return found, less + below, less + upto
+
+
+@kernel
+def _enclose(values: NDArray[np.float64], buffer: NDArray[np.float64], rank: int) -> tuple[float, float]:
+    """Return two values of a sample of n^(2/3), most likely one below and one above the given rank."""
+    step = int(values.size ** (1.0 / 3.0))
+    sample = buffer[: values.size // step]
+    for i in range(sample.size):
+        sample[i] = values[i * step]
+    margin = int(2.0 * np.sqrt(sample.size))
+    place = rank * sample.size // values.size
+    upper = quickselect(sample, min(place + margin, sample.size - 1))
+    return quickselect(sample, max(place - margin, 0)), upper

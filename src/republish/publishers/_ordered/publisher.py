@@ -1,0 +1,334 @@
+"""Groups cut from an order of the rows, and what becomes of the rows that fit in none: JS-reduce and BayFrame."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.errors import PolicyError
+from republish.grouping import SUPPRESSED, Grouping
+from republish.inference import Reasoning, Thoughts
+from republish.inference.joint.messages import PRODUCTS
+from republish.inference.joint.trail import with_trail
+from republish.knowledge import Extracted, Knowledge
+from republish.memory.memory import Memory
+from republish.microdata import Microdata, whole_of
+from republish.orders import ORDERS, row_order
+from republish.publishers._ordered.cuts import (
+    Limits,
+    Line,
+    Prices,
+    entropies,
+    greedy,
+    insert,
+    optimal,
+    partings,
+    stand_ins,
+    unfit,
+)
+from republish.publishers._ordered.withstand import withstanding
+from republish.publishers.mondrian import prepare
+from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
+from republish.requirements.parameters import number_at_least, plain, positive_number
+
+FULL = "full"
+CUTS = ("optimal", "greedy")
+RESTS = ("insert", "suppress", "relax", "counterfeit")
+LEFT_OUT = 50.0
+"""What a row left out costs: as much as so many rows of which nothing is said."""
+STRAGGLERS = 0.1
+"""The share of a former group that may be parted from the others at no price."""
+_WINDOWS = 12
+_SHORTEST = 64
+_MOST_STEPS = 10**8
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How rows are ordered and cut, and what becomes of the rest."""
+
+    order: str
+    cut: str
+    rest: str
+    crowd: float
+    keep: float
+
+    def __post_init__(self) -> None:
+        """Refuse what does not exist."""
+        for what, found, known in (
+            ("order", self.order, ORDERS),
+            ("cut", self.cut, CUTS),
+            ("rest", self.rest, RESTS),
+        ):
+            if found not in known:
+                raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
+        for what, number in (("crowd", self.crowd), ("keep", self.keep)):
+            object.__setattr__(self, what, number_at_least(what, number, 0))
+
+
+def last_values(steps: int | str) -> int | None:
+    """How many last values are looked at: a number, or all that the knowledge has."""
+    if steps == FULL:
+        return None
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+        raise PolicyError(f"steps must be {FULL} or a whole number from 0")
+    return steps
+
+
+def cut_in_order(
+    view: Microdata,
+    memory: Memory,
+    thoughts: Thoughts,
+    how: Cutting,
+    bounds: Sequence[tuple[tuple[Requirement, ...], float]],
+    weight: FloatArray | None = None,
+    without: BoolArray | None = None,
+) -> Grouping:
+    """The groups of a view; `bounds` are the requirements and the divergence asked for, then the relaxed ones.
+
+    Towards a crowd everyone counts `weight` times as much, and nobody is in a group who is to be left out.
+    """
+    order = row_order(view, how.order) if view.rows else np.empty(0, dtype=np.int64)
+    if without is not None:
+        order = order[~without[order]]
+    of_row = np.full(view.rows, SUPPRESSED, dtype=np.int32)
+    if not len(order):
+        return Grouping(of_row)
+    line = _line(view, thoughts, order)
+    if weight is not None:
+        line = line._replace(weight=line.weight * weight[order])
+    crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
+    limits = Limits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
+    group = _cut(line, limits, how, _companions(view, memory)[order])
+    counterfeit: tuple[IntArray, IntArray] = (np.empty(0, np.int32), np.empty(0, np.int32))
+    if how.rest == "insert":
+        group = insert(line, limits, group, int(group.max()) + 1)
+    elif how.rest == "relax":
+        for requirements, divergence in bounds[1:]:
+            eased = Limits(compile_rules(requirements, view.whole), divergence, 0.0)
+            group = _and_rest(line, eased, how, group)
+    elif how.rest == "counterfeit":
+        nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
+        there = nearest >= 0
+        counterfeit = (nearest[there].astype(np.int32), code[there].astype(np.int32))
+    of_row[order] = group
+    return _lasting(view, Grouping(of_row, *counterfeit), bounds[-1][0])
+
+
+def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requirement, ...]) -> Grouping:
+    """The groups that satisfy the requirements also against the table as it is published.
+
+    Rows left out and counterfeits shift the shares of the whole table, by which closeness and likeness are
+    measured. Groups that do not stand that are left out too, until all do. The rows of a part of a table do not tell
+    how the table is published: whoever puts the parts together sees to it.
+    """
+    if view.at_large is not None:
+        return grouping
+    group, (fake_group, fake_code) = grouping.group, (grouping.counterfeit_group, grouping.counterfeit_code)
+    while (group == SUPPRESSED).any() or len(fake_group):
+        groups = int(group.max()) + 1
+        row_group = np.concatenate([group, fake_group])
+        order = np.argsort(row_group, kind="stable")
+        start = np.searchsorted(row_group[order], np.arange(groups + 1))
+        codes = np.concatenate([view.codes, fake_code])[order].astype(np.int64)
+        whole = whole_of(view.schema.sensitive, codes[start[0] :], view.values)
+        broken = np.asarray(unfit(compile_rules(requirements, whole), codes, start))
+        if not broken.any():
+            break
+        number = np.append(np.where(broken, SUPPRESSED, np.cumsum(~broken) - 1), SUPPRESSED).astype(np.int32)
+        group, kept = number[group], ~broken[fake_group]
+        fake_group, fake_code = number[fake_group[kept]], fake_code[kept]
+    return Grouping(group, fake_group, fake_code)
+
+
+def _line(view: Microdata, thoughts: Thoughts, order: IntArray) -> Line:
+    """The rows in their order; a person's weight is how uncertain the value still is, against somebody new."""
+    prior = thoughts.prior[order]
+    entropy = entropies(prior)
+    of_class = entropies(thoughts.revision.knowledge.prior)[thoughts.now.classes[order]]
+    space = prepare(view)
+    return Line(
+        view.codes[order].astype(np.int64),
+        prior,
+        entropy,
+        np.minimum(1.0, 2.0 ** (entropy - of_class)),
+        space._replace(points=np.ascontiguousarray(space.points[:, order])),
+    )
+
+
+def _companions(view: Microdata, memory: Memory) -> Places:
+    """The group of everyone in the last release, -1 for whoever was in none."""
+    former = np.full(view.rows, -1, dtype=np.int64)
+    if view.people is not None and memory.size:
+        entries = memory.find(view.people)
+        there = entries >= 0
+        there[there] = memory.columns["last"][entries[there]] == memory.release
+        former[there] = memory.columns["group"][entries[there]].astype(np.int64) - 1
+    return former
+
+
+def _cut(line: Line, limits: Limits, how: Cutting, companions: Places) -> Places:
+    if how.cut == "greedy":
+        return np.asarray(greedy(line, limits))
+    parted: FloatArray = partings(companions, int(companions.max(initial=-1)) + 1, STRAGGLERS)
+    rows = len(line.codes)
+    window = max(_SHORTEST, int(_WINDOWS * max(limits.rules.min_size, limits.crowd)))
+    while True:
+        group = np.asarray(optimal(line, limits, Prices(LEFT_OUT, how.keep * parted, window)))
+        # Rows may be left out because the groups that would hold them are longer than the window.
+        if window >= rows or rows * window > _MOST_STEPS or not (group == SUPPRESSED).any():
+            return group
+        window *= 4
+
+
+def _part(line: Line, rows: IntArray) -> Line:
+    """Some of the rows, in their order."""
+    return Line(
+        line.codes[rows],
+        line.prior[rows],
+        line.entropy[rows],
+        line.weight[rows],
+        line.space._replace(points=np.ascontiguousarray(line.space.points[:, rows])),
+    )
+
+
+def _and_rest(line: Line, limits: Limits, how: Cutting, group: Places) -> Places:
+    """The groups, and those cut from the rows that are in none."""
+    left = np.flatnonzero(group == SUPPRESSED)
+    if not len(left):
+        return group
+    more = _cut(_part(line, left), limits, how, np.full(len(left), -1))
+    joined = group.copy()
+    joined[left] = np.where(more >= 0, more + group.max() + 1, SUPPRESSED)
+    return joined
+
+
+def revise(reasoning: Reasoning, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+    """The memory with what is believed of everyone once these groups are published."""
+    thoughts = reasoning.thoughts(reasoning.respondents(view), memory)
+    shown = grouping.group != SUPPRESSED
+    found = reasoning.inferred(
+        thoughts,
+        grouping.group,
+        np.concatenate([grouping.group[shown], grouping.counterfeit_group]),
+        np.concatenate([view.codes[shown], grouping.counterfeit_code]),
+    )
+    return reasoning.remembered(thoughts, found.p, memory)
+
+
+class InOrder(ABC):
+    """What JS-reduce and BayFrame share; their fields are their own.
+
+    A subclass says by `_closeness` what a group must satisfy beside k, eased by a factor.
+    """
+
+    k: int
+    j: float
+    crowd: float
+    keep: float
+    order: str
+    cut: str
+    rest: str
+    slack: float
+    posterior: str
+    steps: int | str
+    form: str
+    withstand: float
+    knowledge: Knowledge | Extracted
+    require: tuple[Requirement, ...]
+
+    @abstractmethod
+    def _closeness(self, slack: float) -> Requirement:
+        """What a group must satisfy beside k."""
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "k", KAnonymity(self.k).k)
+        object.__setattr__(self, "j", positive_number("j", self.j))
+        object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        object.__setattr__(self, "withstand", number_at_least("withstand", self.withstand, 0))
+        object.__setattr__(self, "require", only_requirements(self.require))
+        self._require_measurable()
+        _ = self._cutting, self._bounds, self.reasoning
+
+    def _require_measurable(self) -> None:
+        """Refuse to withstand what cannot be measured."""
+        if not self.withstand:
+            return
+        if self.rest == "counterfeit":
+            raise PolicyError(
+                "withstand is measured without counterfeits; let rest be insert, relax or suppress"
+            )
+        if self.posterior not in PRODUCTS or self.form != "joint":
+            raise PolicyError(
+                f"withstand needs a posterior that multiplies: it must be one of {', '.join(PRODUCTS)}, form joint; "
+                f"found {self.posterior} and {self.form}"
+            )
+        if not self.crowd:
+            raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
+
+    @property
+    def _cutting(self) -> Cutting:
+        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
+
+    @cached_property
+    def reasoning(self) -> Reasoning:
+        """How the adversary is taken to think."""
+        return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return self._bounds[-1][0]
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together."""
+        similar = f"similarity={plain(self._bounds[-1][1])}"
+        return (similar, f"withstand={plain(self.withstand)}") if self.withstand else (similar,)
+
+    @property
+    def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
+        """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
+        factors = (1.0, self.slack) if self.rest == "relax" else (1.0,)
+        return tuple(
+            (
+                (KAnonymity(self.k), self._closeness(factor), *self.require),
+                self.j if factor == 1 else round(self.j * factor, 9),
+            )
+            for factor in factors
+        )
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return groups of nearly all rows; chance plays no part."""
+        thoughts = self.reasoning.thoughts(self.reasoning.respondents(view), memory)
+        if not self.withstand:
+            return cut_in_order(view, memory, thoughts, self._cutting, self._bounds)
+        if view.compromised is not None:
+            raise PolicyError(
+                "withstand is measured against an adversary who is told of nobody; give no compromised records, or set "
+                "withstand = 0"
+            )
+        return withstanding(
+            view,
+            memory,
+            thoughts,
+            self.withstand,
+            self.posterior,
+            partial(cut_in_order, view, memory, thoughts, self._cutting, self._bounds),
+        )
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with what is believed of everyone in the view once this is published."""
+        revised = revise(self.reasoning, view, grouping, memory)
+        if not self.withstand or view.people is None:
+            return revised
+        classes = self.reasoning.knowledge.classes.of(view)
+        return with_trail(view.people, grouping.group, view.codes, classes, revised)

@@ -1,0 +1,59 @@
+"""What one `publish` did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from republish.memory.memory import Arrivals
+from republish.metrics import Measures
+from republish.verify.table import Verification
+
+if TYPE_CHECKING:
+    from republish.gate.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Published:
+    """What one `publish` did: the numbers of the release, its verification, and where its files are.
+
+    `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
+    `meant` is what would have been refused as a mistake, had nobody said that it is meant.
+    """
+
+    number: int
+    as_of: str
+    rows: int
+    suppressed: int
+    counterfeits: int
+    groups: int
+    arrivals: Arrivals
+    measures: Measures
+    verification: Verification
+    folder: Path | None
+    gate: Verdict | None = None
+    meant: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        document = {
+            "release": self.number,
+            "as_of": self.as_of,
+            "rows": self.rows,
+            "groups": self.groups,
+            "suppressed": self.suppressed,
+            "counterfeits": self.counterfeits,
+            "arrivals": asdict(self.arrivals),
+            "measures": self.measures.as_dict(),
+            "verification": self.verification.as_dict(),
+            "folder": str(self.folder) if self.folder else None,
+        }
+        if self.meant:
+            document["meant"] = list(self.meant)
+        return document if self.gate is None else document | {"gate": self.gate.as_dict()}
+
+    def _repr_html_(self) -> str:
+        from republish.show.html import published_html
+
+        return published_html(self)

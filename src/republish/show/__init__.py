@@ -1,0 +1,1 @@
+"""How releases, series and results look: numbers, notebooks, pictures."""

@@ -1,0 +1,271 @@
+"""How releases, series and results look in a notebook: small tables, and a picture where matplotlib is installed.
+
+Every text is escaped. What is shown of a release is what was published; of people there are counts and shares alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from republish.errors import PolicyError
+
+if TYPE_CHECKING:
+    from republish.attacks import Result, Summary
+    from republish.papers.run import Reproduction
+    from republish.publishing.result import Published
+    from republish.release.release import Release
+    from republish.series import Series
+    from republish.tune import Tuned
+
+ROWS = 8
+"""So many rows of a table are shown."""
+_MOST_RELEASES = 24
+_FIGURES = {
+    "people": "people",
+    "determined": "determined",
+    "determined_share": "share",
+    "above_nine_tenths": "surer than .9",
+    "above_half": "surer than .5",
+    "mean_confidence": "mean confidence",
+    "worst_confidence": "worst confidence",
+    "gain": "gain",
+}
+_CELL = "text-align:{};padding:.15em .6em;white-space:nowrap"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
+    """A table in HTML; columns of numbers stand to the right."""
+    right = [all(row[i] is None or _is_number(row[i]) for row in rows) for i in range(len(columns))]
+    head = "".join(_cell("th", name, right[i]) for i, name in enumerate(columns))
+    body = "".join(
+        "<tr>" + "".join(_cell("td", _text(cell), right[i]) for i, cell in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    above = (
+        f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>' if caption else ""
+    )
+    return f'<table style="border-collapse:collapse">{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _cell(tag: str, text: str, right: bool) -> str:
+    scope = ' scope="col"' if tag == "th" else ""
+    return f'<{tag}{scope} style="{_CELL.format("right" if right else "left")}">{escape(text)}</{tag}>'
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:.4f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def note(text: str) -> str:
+    """A line of text below a table."""
+    return f'<p style="margin:.3em 0">{escape(text)}</p>'
+
+
+def picture(draw: Callable[[Any], None], says: str) -> str:
+    """What `draw` writes into a file, as a picture in the page; nothing where it cannot be drawn."""
+    file = io.BytesIO()
+    try:
+        with _backend_kept():
+            draw(file)
+    except PolicyError:  # no matplotlib, or nothing to be drawn
+        return ""
+    text = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img alt="{escape(says)}" style="max-width:100%" src="data:image/png;base64,{text}">'
+
+
+@contextmanager
+def _backend_kept() -> Iterator[None]:
+    """Leave the way in which a notebook shows its own pictures as it is; ours are drawn without a screen."""
+    from republish.show.plots import load_pyplot
+
+    loaded = sys.modules.get("matplotlib.pyplot")
+    before = os.environ.get("MPLBACKEND") if loaded is None else loaded.get_backend()
+    pyplot = load_pyplot()
+    try:
+        yield
+    finally:
+        if before and before.lower() != pyplot.get_backend().lower():
+            pyplot.switch_backend(before)
+
+
+def release_html(release: Release) -> str:
+    """A release: its numbers, its first rows, and the groups over two quasi-identifiers."""
+    from republish.show.plots import plot_groups
+
+    sizes = release.sizes
+    people = max(int(sizes.sum() - release.counterfeits.sum()), 1)
+    numbers = {
+        "rows": release.rows,
+        "groups": release.group_count,
+        "smallest group": int(sizes.min()) if len(sizes) else None,
+        "counterfeits": int(release.counterfeits.sum()),
+        "penalty": float((sizes - release.counterfeits) @ release.penalties() / people)
+        if len(sizes)
+        else None,
+    }
+    shown = release.head(ROWS)
+    parts = [
+        table(list(numbers), [list(numbers.values())], "Release"),
+        table(shown.columns, shown.rows(), f"The first of {release.rows:,} rows"),
+    ]
+    if release.rows:
+        parts.append(picture(lambda file: plot_groups(release, file), "groups over two quasi-identifiers"))
+    return _page(parts)
+
+
+def series_html(series: Series) -> str:
+    """A series: who publishes it, what it promises, and a line a release; no table is opened."""
+    policy, withdrawn = series.policy, series.withdrawn()
+    lines = [_release_line(record.payload, record.release in withdrawn) for record in series.records]
+    promised = (
+        "; ".join(policy.promises["series"]) or "nothing over the series: each release is protected alone"
+    )
+    says = f"Series {series.root.name}: {policy.publisher.name}"
+    parts = [
+        table(list(lines[0]), [list(line.values()) for line in lines[-_MOST_RELEASES:]], says)
+        if lines
+        else table(["releases"], [[0]], says)
+    ]
+    if len(lines) > _MOST_RELEASES:
+        parts.append(note(f"The last {_MOST_RELEASES} of {len(lines):,} releases."))
+    parts.append(note(f"Every group satisfies {policy.promises['one_table']}. Promised: {promised}."))
+    if policy.gate is not None:
+        parts.append(note(f"Gate: {policy.gate.sentence()}."))
+    if len(lines) > 1:
+        followed = {name: [line[name] for line in lines] for name in ("penalty", "highest risk")}
+        parts.append(_lines(followed, "penalty and highest risk, release by release"))
+    return _page(parts)
+
+
+def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]:
+    measures = payload["measures"]
+    return {
+        "release": payload["release"],
+        "as of": payload["as_of"][:10],
+        **{name: payload[name] for name in ("rows", "groups", "suppressed", "counterfeits")},
+        "penalty": measures["penalty"],
+        "highest risk": measures["prosecutor_risk"]["highest"],
+        "withdrawn": withdrawn,
+    }
+
+
+def published_html(done: Published) -> str:
+    """What one `publish` did: its numbers and what was verified."""
+    document = done.as_dict()
+    line = _release_line(document, withdrawn=False)
+    del line["withdrawn"]
+    if done.gate is not None:
+        line["gate"] = "passed" if done.gate.passed else "NOT passed"
+    checked = ", ".join(check.promise for check in done.verification.checks)
+    return _page([table(list(line), [list(line.values())], "Published"), note(f"Verified: {checked}.")])
+
+
+def summary_html(summary: Summary, caption: str = "") -> str:
+    """The figures that every attack has."""
+    return table(list(_FIGURES.values()), [_figures(summary)], caption)
+
+
+def _figures(summary: Summary) -> list[Any]:
+    found = asdict(summary)
+    return [found[name] for name in _FIGURES]
+
+
+def attack_html(result: Result) -> str:
+    """What an attack found: of all releases, of each, and a picture of how it went."""
+    parts = result.by_release
+    first = max(0, len(parts) - _MOST_RELEASES)
+    rows: list[list[Any]] = [["all", *_figures(result.summary)]]
+    rows += [[str(i), *_figures(part)] for i, part in enumerate(parts[first:], start=first + 1)]
+    name = result.name if result.label == result.name else f"{result.name}, {result.label}"
+    shown = [table(["release", *_FIGURES.values()], rows, f"Attack: {name}")]
+    unclear = getattr(result, "unclear", None)
+    if unclear is not None and unclear.people:
+        shown.append(note(f"Of {unclear.people:,} more people it is not known whether they are determined."))
+    if len(parts) > 1:
+        followed = {
+            "mean confidence": [part.mean_confidence for part in parts],
+            "surer than .9": [part.above_nine_tenths for part in parts],
+            "determined": [part.determined_share for part in parts],
+        }
+        shown.append(_lines(followed, f"what {name} finds of each release"))
+    return _page(shown)
+
+
+def reproduction_html(made: Reproduction) -> str:
+    """The claims of a paper and what was found of each."""
+    rows = [
+        (shown.figure.name, one.claim.says, one.finding.verdict.value, one.finding.number)
+        for shown in made.shown
+        for one in shown.judged
+    ]
+    return _page([table(["figure", "claim", "verdict", "found"], rows, made.paper.name)])
+
+
+def tuned_html(tuned: Tuned) -> str:
+    """The frontier of a search, the point that is chosen, and the map."""
+    from republish.tune.picture import plot_frontier
+
+    columns = ["publisher", "settings", "penalty", "risk", "suppressed", "counterfeits", "chosen"]
+    rows = [
+        (
+            point.publisher,
+            point.settings,
+            *point.figures,
+            point.suppressed,
+            point.counterfeits,
+            i == tuned.chosen,
+        )
+        for i, point in ((i, tuned.points[i]) for i in tuned.frontier)
+    ]
+    limit = ", ".join(f"{name}={value:g}" for name, value in tuned.limits.items())
+    says = f"Frontier of {len(tuned.points):,} points, {limit}"
+    return _page([table(columns, rows, says), picture(lambda file: plot_frontier(tuned, file), says)])
+
+
+def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
+    """Figures over the releases as lines."""
+    return picture(lambda file: _draw(followed, file), says)
+
+
+def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
+    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot
+
+    pyplot = load_pyplot()
+    figure, panel = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
+    for place, (name, figures) in enumerate(followed.items()):
+        panel.plot(
+            range(1, len(figures) + 1),
+            figures,
+            color=COLOURS[place],
+            linestyle=STYLES[place],
+            marker=MARKERS[place],
+            markersize=4,
+            label=name,
+        )
+    panel.set(xlabel="release", ylim=(-0.02, 1.02))
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.legend(fontsize=8)
+    figure.savefig(file, dpi=100)
+    pyplot.close(figure)
+
+
+def _page(parts: Sequence[str]) -> str:
+    return f"<div>{''.join(parts)}</div>"

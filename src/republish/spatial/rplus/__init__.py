@@ -1,0 +1,1 @@
+"""R+-tree: groups are the leaves of a bulk-loaded spatial index (Iwuchukwu and Naughton, VLDB 2007)."""

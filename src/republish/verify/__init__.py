@@ -1,0 +1,7 @@
+"""Independent check of every promise, of one release and over the series; imports no publisher."""
+
+from __future__ import annotations
+
+from republish.verify.table import Check, Verification, verify_table
+
+__all__ = ["Check", "Verification", "verify_table"]

@@ -1,0 +1,138 @@
+"""The memory of a series as its memberships say it must be, and whether the one that is stored is that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray, WordArray
+from republish.memory.memory import KEY, Memory
+from republish.verify.promises import Appearances
+
+_COLUMNS = ("first", "last", "row", "code", "group")
+_PEOPLE, _LOST, _STRANGE, _GROUPS = "people", "lost", "strange", "earlier groups"
+SEEN: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(KEY, pl.UInt64),
+    "first": pl.Int32,
+    "last": pl.Int32,
+    "row": pl.UInt64,
+    "code": pl.Int32,
+    "group": pl.Int32,
+    "signature": pl.String,
+    "life": pl.Int32,
+}
+"""The columns of everyone's last sight."""
+
+
+class Rebuilt:
+    """What must be remembered after each release: everyone's last sight, and where asked for all groups of her life.
+
+    A person's lives are numbered from 0: a changed value begins a new one, a return with the same does not.
+    """
+
+    def __init__(self, with_groups: bool) -> None:
+        self.last = pl.DataFrame(schema=SEEN)
+        self.groups: list[pl.DataFrame] | None = [] if with_groups else None
+
+    def known(self, now: Appearances) -> pl.DataFrame:
+        """The last sight of everyone in a release, null for a stranger."""
+        return _keys(now.people).join(self.last, on=list(KEY), how="left", maintain_order="left")
+
+    def groups_of(self, known: pl.DataFrame, code: IntArray) -> Sequence[IntArray]:
+        """For each earlier release the group of everyone in this one, in the life she lives now; 0 for none."""
+        lives = known.select(*KEY, life=_life(known, code))
+        return [_groups(lives, earlier) for earlier in self.groups or ()]
+
+    def add(self, now: Appearances, known: pl.DataFrame, row: pl.Series) -> None:
+        """Take in a release; `known` is what was known of its people before it, `row` a digest of each row."""
+        number = pl.lit(now.number, dtype=pl.Int32)
+        seen = known.select(
+            *KEY,
+            first=pl.coalesce("first", number),
+            last=number,
+            row=row.cast(pl.UInt64),
+            code=pl.Series(now.code, dtype=pl.Int32),
+            group=pl.Series(now.group, dtype=pl.Int32),
+            signature=pl.coalesce(now.borne, "signature"),  # who is left out keeps the one she had
+            life=_life(known, now.code),
+        )
+        seen = seen.filter(pl.Series(now.someone)).unique(KEY, keep="first")
+        self.last = pl.concat([self.last.join(seen, on=list(KEY), how="anti"), seen])
+        if self.groups is not None:
+            self.groups.append(seen.select(*KEY, "life", "group"))
+
+    def differences(self, memory: Memory, with_signatures: bool) -> list[str]:
+        """What a stored memory has wrong, in numbers of people."""
+        return sentences(self.compared(memory, with_signatures))
+
+    def compared(self, memory: Memory, with_signatures: bool) -> Counter[str]:
+        """Of how many people a stored memory has what wrong; `sentences` says it in words."""
+        stored = _keys(memory.people).with_columns(
+            *(pl.Series(name, memory.columns[name], dtype=SEEN[name]) for name in _COLUMNS),
+            signature=spelled_signatures(memory),
+        )
+        key = list(KEY)
+        found = Counter(
+            {
+                _PEOPLE: self.last.height,
+                _LOST: self.last.join(stored, on=key, how="anti").height,
+                _STRANGE: stored.join(self.last, on=key, how="anti").height,
+                _GROUPS: self._wrong_groups(memory),
+            }
+        )
+        both = self.last.join(stored, on=key, how="inner", suffix="_stored")
+        for name in (*_COLUMNS, *(["signature"] if with_signatures else [])):
+            found[name] = int(both[name].ne_missing(both[f"{name}_stored"]).sum())
+        return found
+
+    def _wrong_groups(self, memory: Memory) -> int:
+        """Of how many people the groups of earlier releases are not those of the life they live."""
+        wrong = np.zeros(memory.size, dtype=np.bool_)
+        keys = _keys(memory.people)
+        lives = keys.join(self.last.select(*KEY, "life"), on=list(KEY), how="left", maintain_order="left")
+        for release, groups in enumerate(self.groups or (), start=1):
+            stored = memory.columns.get(f"group@{release}", np.zeros(memory.size, dtype=np.int32))
+            wrong |= stored != _groups(lives, groups)
+        return int(np.count_nonzero(wrong))
+
+
+def sentences(wrong: Mapping[str, int]) -> list[str]:
+    """What a stored memory has wrong, in words; counts of several parts of it may be added up before."""
+    found = []
+    if wrong.get(_LOST):
+        found.append(f"the memory lacks {wrong[_LOST]} of {wrong[_PEOPLE]} people who are in the memberships")
+    if wrong.get(_STRANGE):
+        found.append(f"the memory holds {wrong[_STRANGE]} people who are in no membership")
+    for name in (*_COLUMNS, "signature"):
+        if wrong.get(name):
+            found.append(f"the memory has another {name} of {wrong[name]} people than the memberships")
+    if wrong.get(_GROUPS):
+        found.append(f"the memory has other earlier groups of {wrong[_GROUPS]} people than the memberships")
+    return found
+
+
+def spelled_signatures(memory: Memory) -> pl.Series:
+    """Everyone's signature in a memory as text, null where there is none."""
+    spelled = pl.Series([",".join(map(str, s)) for s in memory.signatures] + [None], dtype=pl.String)
+    column = memory.signature_column()
+    return spelled.gather(np.where(column >= 0, column, len(memory.signatures)))
+
+
+def _keys(people: WordArray) -> pl.DataFrame:
+    return pl.DataFrame(
+        {key: people[:, i] for i, key in enumerate(KEY)}, schema=dict.fromkeys(KEY, pl.UInt64)
+    )
+
+
+def _life(known: pl.DataFrame, code: IntArray) -> pl.Series:
+    """The number of everyone's life now: another value than before begins the next one."""
+    changed = known["code"].ne(pl.Series(code, dtype=pl.Int32)).fill_null(False)
+    return known["life"].fill_null(0) + changed.cast(pl.Int32)
+
+
+def _groups(lives: pl.DataFrame, earlier: pl.DataFrame) -> IntArray:
+    joined = lives.join(earlier, on=[*KEY, "life"], how="left", maintain_order="left")
+    return joined["group"].fill_null(0).to_numpy()

@@ -1,0 +1,249 @@
+"""What each promise over a series means, and whether one release keeps it; imports no publisher.
+
+- `m-invariance=m`: whoever is in two consecutive releases with the same sensitive value has groups with the same
+  signature in both. A changed value is a new life, and so is a return.
+- `weak-m-invariance=m`: the same, and also between a person's last release and a return with the same value.
+- `tau-safety=m`: the same; and whoever returns with another value has the old signature or one that shares no
+  value with it, unless fewer than m of the values known then lie outside the old one.
+- `disjoint-updates`: whatever happened to a person since the last release she was in, an update above all, her
+  signature is the same as there or has no value in common with it.
+- `similarity=j`: an adversary who thinks as the policy says believes much the same of all members of a group
+  before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
+- `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
+  to be determined where she knows a share c (see `republish.verify.cohorts`).
+- `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
+  shares (see `republish.verify.withstand`).
+- `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
+  (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
+  whose value changed was in no earlier group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import BoolArray, IntArray
+from republish.microdata import sensitive_codes
+from republish.release.release import TABLE_PARQUET
+from republish.schema.schema import Schema
+from republish.sources.paths import read_parquet
+from republish.verify.similarity import Shown
+from republish.verify.table import Check
+
+ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates")
+"""The promises for which the signatures of everyone must be known."""
+
+_ROWS = {"group": pl.Int64, "code": pl.Int64, "rows": pl.Int64}
+_OVER_ABSENCES = "While a value stays the same, even over absences, so does the set of values it hides in."
+_MEANING = {
+    "m-invariance": "While a value stays the same from release to release, so does the set of values it hides in.",
+    "weak-m-invariance": _OVER_ABSENCES,
+    "tau-safety": _OVER_ABSENCES,
+    "disjoint-updates": "A new set of values that a person hides in has nothing in common with the last one.",
+    "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
+    "similarity": "Before a release, an adversary believes much the same of all members of a group.",
+    "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
+    "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
+}
+
+
+def meaning_of(promise: str) -> str:
+    """A promise over the series as one sentence."""
+    name, _, bound = promise.partition("=")
+    return _MEANING[name].replace("fewer than n people", f"fewer than {bound} people")
+
+
+class Signatures(NamedTuple):
+    """The signature of every group, position 0 for group 1, its sorted codes as text; how many values are known.
+
+    `rows` holds group, code and number of all published rows.
+    """
+
+    of_group: pl.Series
+    values: int
+    rows: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Appearances:
+    """Everyone in one release: pseudonym words, published group, sensitive code, and each group's signature."""
+
+    number: int
+    people: np.ndarray[Any, np.dtype[np.uint64]]
+    group: IntArray
+    code: IntArray
+    signature: Signatures
+    shown: Shown | None = None  # what an adversary sees, where beliefs are promised something
+
+    @property
+    def someone(self) -> BoolArray:
+        """Who is still remembered: a forgotten person is nobody."""
+        there: BoolArray = (self.people != 0).any(axis=1)
+        return there
+
+    @cached_property
+    def borne(self) -> pl.Series:
+        """The signature of every person's group; null where the person was left out."""
+        place = pl.Series(np.where(self.group > 0, self.group - 1, 0))
+        there = pl.Series(self.group > 0)
+        spelled = (
+            self.signature.of_group.gather(place)
+            if len(self.signature.of_group)
+            else pl.Series([None] * len(place), dtype=pl.String)
+        )
+        return pl.select(pl.when(there).then(spelled)).to_series()
+
+
+def signatures_of(folder: Path, schema: Schema, values: pl.Series, groups: int = 0) -> Signatures:
+    """The signature of every group of a stored release, from the published table and the values known then.
+
+    There are as many as the highest number of a group says, and at least `groups`; null where a number has no rows.
+    """
+    assert schema.sensitive is not None
+    frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
+    codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
+    pairs = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len("rows")
+    pairs = pairs.sort("group", "code")
+    spelled = pairs.group_by("group").agg(pl.col("code").cast(pl.String).str.join(","))
+    top = max(groups, int(pairs["group"].max() or 0))  # type: ignore[arg-type]
+    numbers = pl.DataFrame({"group": pl.Series(np.arange(1, top + 1), dtype=frame["group"].dtype)})
+    of_group = numbers.join(spelled, on="group", how="left", maintain_order="left")["code"]
+    return Signatures(of_group, len(values), pairs)
+
+
+def no_signatures(groups: int) -> Signatures:
+    """The signatures of groups of which none are asked for."""
+    return Signatures(pl.Series([None] * groups, dtype=pl.String), 0, pl.DataFrame(schema=_ROWS))
+
+
+class Before(NamedTuple):
+    """What is known of everyone in a release from earlier ones.
+
+    `last` has one row a person, in the order of the release: code, signature and release of the last sight, null for a
+    stranger. `groups()` is, for each earlier release, the group each person was in while she lived the life she
+    lives now, 0 for none. `beliefs(promise)` is the check of a promise about beliefs, `cohorts(promise)` those of one
+    about cohorts.
+    """
+
+    last: pl.DataFrame
+    groups: Callable[[], Sequence[IntArray]]
+    beliefs: Callable[[str], Check]
+    cohorts: Callable[[str], Sequence[Check]]
+
+    def same(self, now: Appearances) -> BoolArray:
+        """Whose value is that of the last sight."""
+        found: BoolArray = (
+            self.last["code"].eq(pl.Series(now.code, dtype=pl.Int32)).fill_null(False).to_numpy()
+        )
+        return found
+
+    def changed(self, now: Appearances) -> BoolArray:
+        """Whose value is another one than at the last sight."""
+        found: BoolArray = self.last["code"].is_not_null().to_numpy() & ~self.same(now)
+        return found
+
+
+def promise_checks(promises: Iterable[str], now: Appearances, before: Before, sizes: IntArray) -> list[Check]:
+    """Whether a release with groups of these sizes keeps each of the promises over the series."""
+    checks: list[Check] = []
+    for promise in promises:
+        name = promise.partition("=")[0]
+        if name == "hc-safety":
+            checks.append(hc_safe(promise, now, before.groups(), sizes))
+        elif name in ("similarity", "withstand"):
+            checks.append(before.beliefs(promise))
+        elif name == "determined":
+            checks.extend(before.cohorts(promise))
+        elif name == "disjoint-updates":
+            checks.append(equal_or_disjoint(promise, now, before))
+        else:
+            checks.append(kept_signatures(promise, now, before))
+        if name == "tau-safety":
+            checks.append(returned_apart(promise, now, before))
+    return checks
+
+
+def kept_signatures(promise: str, now: Appearances, before: Before) -> Check:
+    """Whether everyone who must keep a signature does."""
+    must = before.same(now) & (now.group > 0) & before.last["signature"].is_not_null().to_numpy()
+    if promise.startswith("m-invariance"):
+        must &= before.last["release"].fill_null(0).to_numpy() == now.number - 1
+    broken = must & now.borne.ne_missing(before.last["signature"]).to_numpy()
+    return _of_people(f"{promise}: constant signatures", broken, now, meaning_of(promise))
+
+
+def returned_apart(promise: str, now: Appearances, before: Before) -> Check:
+    """Whether everyone back with another value has the old signature, or one apart from it where there can be one."""
+    m = int(promise.partition("=")[2])
+    absent = before.last["release"].fill_null(now.number).to_numpy() < now.number - 1
+    back = absent & before.changed(now) & (now.group > 0)
+    who = np.flatnonzero(back)
+    size = (
+        before.last["signature"].gather(who).str.count_matches(",", literal=True).fill_null(0).to_numpy() + 1
+    )
+    bound = np.zeros(len(back), dtype=np.bool_)
+    bound[who] = now.signature.values - size.astype(np.int64) >= m
+    newcomers = int(np.count_nonzero(back & ~bound))
+    note = (
+        f" For {newcomers} people fewer than {m} values lie outside the old one; they were treated as newcomers."
+        if newcomers
+        else ""
+    )
+    meaning = "Whoever comes back with another value hides in the old set of values or in one apart from it."
+    return _of_people(f"{promise}: returns", _overlapping(now, before, bound), now, meaning + note)
+
+
+def equal_or_disjoint(promise: str, now: Appearances, before: Before) -> Check:
+    """Whether everyone's signature is the last one or shares no value with it."""
+    overlaps = _overlapping(now, before, np.ones(len(now.group), dtype=np.bool_))
+    return _of_people(f"{promise}: equal or disjoint signatures", overlaps, now, meaning_of(promise))
+
+
+def hc_safe(promise: str, now: Appearances, groups: Sequence[IntArray], sizes: IntArray) -> Check:
+    """Whether no group has between |Q| - n and |Q| members, both excluded, in common with one earlier group.
+
+    Groups of which somebody was forgotten cannot be counted; they are left out. What the publisher goes by is not
+    used here: the members in common are counted anew, for every earlier release.
+    """
+    degree = int(promise.partition("=")[2])
+    broken = np.zeros(len(sizes), dtype=np.bool_)
+    for then in groups:
+        both = pl.DataFrame({"now": now.group, "then": then}).filter(
+            (pl.col("now") > 0) & (pl.col("then") > 0)
+        )
+        shared = both.group_by("now", "then").len()
+        place, count = shared["now"].to_numpy() - 1, shared["len"].to_numpy().astype(np.int64)
+        broken[place[(count > sizes[place] - degree) & (count < sizes[place])]] = True
+    gone = np.unique(now.group[~now.someone & (now.group > 0)]) - 1
+    broken[gone] = False
+    note = f" {len(gone)} groups hold people who were forgotten and cannot be checked." if len(gone) else ""
+    return Check(
+        f"{promise}: historical correlations",
+        not broken.any(),
+        meaning_of(promise) + note,
+        None,
+        int(broken.sum()),
+        int(sizes[broken].sum()),
+    )
+
+
+def _overlapping(now: Appearances, before: Before, among: BoolArray) -> BoolArray:
+    """Who of these people has another signature than at the last sight, with some of its values."""
+    pairs = pl.DataFrame({"before": before.last["signature"], "now": now.borne}).with_row_index("person")
+    pairs = pairs.filter(pl.Series(among)).drop_nulls().filter(pl.col("before") != pl.col("now"))
+    one, other = pl.col("before").str.split(","), pl.col("now").str.split(",")
+    found = np.zeros(len(among), dtype=np.bool_)
+    found[pairs.filter(one.list.set_intersection(other).list.len() > 0)["person"].to_numpy()] = True
+    return found
+
+
+def _of_people(name: str, broken: BoolArray, now: Appearances, meaning: str) -> Check:
+    groups = len(np.unique(now.group[broken]))
+    return Check(name, not broken.any(), meaning, None, groups, int(broken.sum()))

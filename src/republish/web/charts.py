@@ -1,0 +1,376 @@
+"""Figures as pages show them: charts as plain data, numbers and dates as words. No page is made here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from republish.gate.limits import LIMITS
+from republish.report.words import ATTACKS
+from republish.report.words import LIMITS as LIMIT_WORDS
+
+if TYPE_CHECKING:
+    from republish.attacks.assessments import Assessment
+    from republish.report.facts import ReleaseFacts, SeriesFacts
+
+_NEAR = 0.8  # a figure above this share of its limit is near it
+_BARS = 40  # more sizes than this are put into ranges
+_USUAL = ((0.2, "groups of 5: 20 %"), (0.09, "groups of 11: 9 %"), (0.05, "groups of 20: 5 %"))
+FILES = {
+    "table.csv": "the published table, for people and spreadsheets",
+    "table.parquet": "the same table, for programs",
+    "counterfeits.csv": "how many counterfeit rows each group has",
+    "about.json": "what is promised, for recipients",
+}
+
+
+# Numbers and words --------------------------------------------------------------------------------
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    if value is None:
+        return "not known"
+    digits = 2 if 0 < abs(value) < 0.001 else 1
+    return f"{100 * value:.{digits}f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
+
+
+def number(value: float | None) -> str:
+    """A count with separators, or another number with few digits."""
+    if value is None:
+        return "not known"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def day(text: str) -> str:
+    """The day of a moment."""
+    return _moment(text, "%-d %b %Y")
+
+
+def moment(text: str) -> str:
+    """Day and time of a moment, in UTC."""
+    return _moment(text, "%-d %b %Y, %H:%M UTC")
+
+
+def _moment(text: str, form: str) -> str:
+    try:
+        return datetime.fromisoformat(str(text)).strftime(form)
+    except ValueError:
+        return str(text)
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def change(now: float, before: float | None) -> str:
+    """How a share compares with the last one."""
+    if before is None:
+        return "first release"
+    points = 100 * (now - before)
+    return "as before" if abs(points) < 0.05 else f"{points:+.1f} points since the last"
+
+
+def spark(values: Sequence[float | None]) -> dict[str, Any] | None:
+    """A line of a few values in a box of 120 by 32, from 0 up."""
+    known = [value for value in values if value is not None][-60:]
+    if len(known) < 2:
+        return None
+    high = max(*known, 1e-9)
+    marks = [
+        (round(4 + 112 * i / (len(known) - 1), 1), round(28 - 24 * v / high, 1)) for i, v in enumerate(known)
+    ]
+    return {"line": " ".join(f"{x},{y}" for x, y in marks), "x": marks[-1][0], "y": marks[-1][1]}
+
+
+# The gate -----------------------------------------------------------------------------------------
+
+
+def verdicts(gate: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """For every attack and limit of a recorded verdict the worst figure of all draws."""
+    worst: dict[tuple[str, str], float] = {}
+    for one in (gate or {}).get("found", ()):
+        for limit in (gate or {}).get("limits", {}):
+            figure = _figure(one, limit)
+            if figure is not None:
+                key = (one["attack"], limit)
+                worst[key] = max(figure, worst.get(key, 0.0))
+    return [
+        {
+            "attack": attack,
+            "limit": limit,
+            "words": LIMIT_WORDS.get(limit, limit),
+            "found": found,
+            "allowed": (gate or {})["limits"][limit],
+            "holds": found <= (gate or {})["limits"][limit] + 1e-9,
+        }
+        for (attack, limit), found in worst.items()
+    ]
+
+
+def _figure(found: Mapping[str, Any], limit: str) -> float | None:
+    if limit == "max_undecided":
+        unclear = found.get("unclear")
+        return None if unclear is None else unclear["people"] / max(found["people"], 1)
+    value: float | None = found.get(LIMITS[limit])
+    return value
+
+
+def gate_state(series: SeriesFacts) -> str:
+    """One word for how the gate stands after the last release: none, empty, passed, near or broken."""
+    if series.gate is None:
+        return "none"
+    if not series.releases or series.releases[-1].gate is None:
+        return "empty"
+    found = verdicts(series.releases[-1].gate)
+    if not all(one["holds"] for one in found):
+        return "broken"
+    near = any(one["found"] > _NEAR * one["allowed"] and one["found"] > 0 for one in found)
+    return "near" if near else "passed"
+
+
+def gate_words(gate: Mapping[str, Any]) -> str:
+    """What a gate asks for, as a sentence."""
+    limits = "; ".join(
+        f"{LIMIT_WORDS.get(name, name)} at most {percent(limit)}" for name, limit in gate["limits"].items()
+    )
+    known = gate.get("granted", {}).get("compromised", 0)
+    told = f", by an attacker who knows {percent(known)} of the people already" if known else ""
+    return f"{limits}; found by {' and '.join(gate['attacks'])}{told}."
+
+
+# Charts -------------------------------------------------------------------------------------------
+
+
+def lines(x: Sequence[Any], series: Mapping[str, Sequence[float | None]], limits: Any = ()) -> dict[str, Any]:
+    """Shares over releases."""
+    drawn = [{"name": name, "values": list(values)} for name, values in series.items()]
+    return {"kind": "lines", "x": list(x), "percent": True, "series": drawn, "limits": list(limits)}
+
+
+def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
+    """What the gate recorded at each release and what the newest assessment found, and what the chart says."""
+    numbers = [one.number for one in series.releases]
+    drawn: dict[str, list[float | None]] = {}
+    limits: dict[str, float] = {}
+    for place, release in enumerate(series.releases):
+        for one in verdicts(release.gate):
+            name = f"gate, {one['attack']}: {one['words']}"
+            drawn.setdefault(name, [None] * len(numbers))[place] = one["found"]
+            limits[f"limit {percent(one['allowed'])}"] = one["allowed"]
+    worst = _worst_of(series)
+    if worst is not None:
+        found = {name: [one.determined_share for one in after] for name, after in worst.found.items()}
+        finding = {name: values for name, values in found.items() if any(values)}
+        for name, values in (finding or dict(list(found.items())[-1:])).items():
+            drawn[f"{name}: determined"] = [*values, *[None] * (len(numbers) - len(values))][: len(numbers)]
+    if not drawn:
+        return None, ""
+    said = [{"name": name, "value": value, "always": True} for name, value in limits.items()]
+    origin = "as the gate measured it before each release"
+    if worst is not None:
+        origin = f"by an attacker who {knows(worst.adversary)}. Attacks that found nobody are not drawn"
+    return lines(numbers, drawn, said), f"Share of people about whom something is found out, {origin}."
+
+
+def _worst_of(series: SeriesFacts) -> Assessment | None:
+    """The assessment that found most, of those that are still true; the newest where none is."""
+    true = [one for one, holds in zip(series.assessments, series.current, strict=True) if holds]
+    return max(true or series.assessments[-1:], key=_most_determined, default=None)
+
+
+def _most_determined(one: Assessment) -> float:
+    return max((after[-1].determined_share for after in one.found.values()), default=0.0)
+
+
+def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
+    """The risk of each release taken alone, with the limits in use in the field."""
+    series = {
+        "prosecutor, highest": [one.measures["prosecutor_risk"]["highest"] for one in releases],
+        "prosecutor, average": [one.measures["prosecutor_risk"]["average"] for one in releases],
+        "marketer": [one.measures["marketer_risk"] for one in releases],
+    }
+    usual = [{"name": name, "value": value, "always": value == 0.05} for value, name in _USUAL]
+    return lines([one.number for one in releases], series, usual)
+
+
+def useful(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
+    """What every release loses, as shares."""
+    series = {
+        "blur": [one.measures["penalty"] for one in releases],
+        "left out": [one.suppressed / max(one.rows, 1) for one in releases],
+        "counterfeits": [
+            one.counterfeits / max(one.rows - one.suppressed + one.counterfeits, 1) for one in releases
+        ],
+    }
+    return lines([one.number for one in releases], series)
+
+
+def sizes(histogram: Sequence[Sequence[int]]) -> dict[str, Any] | None:
+    """How many groups have how many rows; many different sizes are put into ranges."""
+    if not histogram:
+        return None
+    low, high = int(histogram[0][0]), int(histogram[-1][0])
+    if len(histogram) <= _BARS:
+        x, values = [str(size) for size, _ in histogram], [count for _, count in histogram]
+    else:
+        step = -(-(high - low + 1) // _BARS)
+        starts = list(range(low, high + 1, step))
+        x, values = [f"{start}-{start + step - 1}" for start in starts], [0] * len(starts)
+        for size, count in histogram:
+            values[(int(size) - low) // step] += count
+    return {"kind": "bars", "x": x, "values": values, "xname": "rows in the group", "yname": "groups"}
+
+
+def picture(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The groups over two columns, with how much of each the average group leaves open."""
+    boxes = document["boxes"]
+    if len(document["axes"]) < 2 or not boxes:
+        return None
+    across, up = document["about_axes"]
+    return {
+        "kind": "boxes",
+        "xname": across["name"],
+        "yname": up["name"],
+        "xkind": across["kind"],
+        "ykind": up["kind"],
+        "xlabels": across["labels"] or None,
+        "ylabels": up["labels"] or None,
+        "boxes": boxes,
+        "xpad": _half(across),
+        "ypad": _half(up),
+        "total": document["groups"],
+        "spread": [_spread(boxes, 0), _spread(boxes, 2)],
+    }
+
+
+def _half(axis: Mapping[str, Any]) -> float:
+    """By how much boxes reach beyond the values of a column: half a step where values are counted."""
+    return 0.5 if axis["labels"] or axis["kind"] != "number" else float(axis.get("pad", 0.5))
+
+
+def _spread(boxes: Sequence[Sequence[float]], side: int) -> float:
+    width = max(box[side + 1] for box in boxes) - min(box[side] for box in boxes)
+    rows = sum(box[4] for box in boxes)
+    open_ = sum((box[side + 1] - box[side]) * box[4] for box in boxes)
+    return open_ / (width * rows) if width and rows else 0.0
+
+
+def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The measures of one release with what each says."""
+    from republish.metrics import EXPLANATIONS
+
+    risk, levels = found["prosecutor_risk"], found.get("levels") or {}
+    listed: list[tuple[str, str, str]] = [("Blur", percent(found["penalty"]), EXPLANATIONS["penalty"])]
+    for name, value in (found.get("penalty_by_column") or {}).items():
+        listed.append((f"Blur of {name}", percent(value), "The same for this column alone."))
+    listed += [
+        ("Rows in the average group", number(found["average_class_size"]), "Larger groups hide more."),
+        ("Prosecutor's risk, highest", percent(risk["highest"]), EXPLANATIONS["prosecutor_risk"]),
+        ("Prosecutor's risk, average", percent(risk["average"]), "The same, over all people."),
+    ]
+    for limit, share in (risk.get("above") or {}).items():
+        smaller = f"In groups smaller than {math.ceil(1 / float(limit) - 1e-9)}."
+        listed.append((f"People above a risk of {percent(float(limit))}", percent(share), smaller))
+    listed.append(("Marketer's risk", percent(found["marketer_risk"]), EXPLANATIONS["marketer_risk"]))
+    if levels.get("k") is not None:
+        listed.append(("Smallest group", number(levels["k"]), "Rows; k in the literature."))
+    if levels.get("distinct_l") is not None:
+        listed.append(("Fewest different values", number(levels["distinct_l"]), "In any group; l."))
+    return [{"name": name, "figure": figure, "says": says} for name, figure, says in listed]
+
+
+# Assessments and searches -------------------------------------------------------------------------
+
+
+def assessment(one: Assessment, current: bool) -> dict[str, Any]:
+    """What one assessment found, for the page of attacks."""
+    rows: list[dict[str, Any]] = [
+        {"name": name, "says": ATTACKS.get(name, ""), "last": after[-1]} for name, after in one.found.items()
+    ]
+    rows.sort(key=lambda row: -row["last"].determined_share)
+    drawn = {row["name"]: [s.determined_share for s in one.found[row["name"]]] for row in rows}
+    short, plural = knows(one.adversary), "release" if one.releases == 1 else "releases"
+    return {
+        "made_at": one.made_at,
+        "releases": one.releases,
+        "current": current,
+        "rows": rows,
+        "left_out": one.left_out,
+        "short": short,
+        "words": f"Made {moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
+        "worst": rows[0]["last"].determined_share if rows else None,
+        "worst_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
+        "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
+        "chart": lines(range(1, one.releases + 1), drawn),
+    }
+
+
+def knows(adversary: Mapping[str, Any]) -> str:
+    """What an attacker was granted, in a few words."""
+    known = adversary.get("compromised", 0)
+    people = (
+        percent(known) + " of the people" if isinstance(known, (int, float)) else f"{known['people']} people"
+    )
+    said = [f"knows {people}"]
+    said += [] if adversary.get("event_lists", True) else ["not when people came and left"]
+    said += [] if adversary.get("cascade", True) else ["goes no further with whom she finds"]
+    return ", ".join(said)
+
+
+def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The strongest attack of each of the last assessments, over releases; `None` where there is one only."""
+    if len(shown) < 2:
+        return None
+    most = max(one["releases"] for one in shown)
+    drawn = {
+        f"{moment(one['made_at'])}: {one['short']}": [*one["strongest"], *[None] * (most - one["releases"])]
+        for one in shown[:6]
+    }
+    return lines(range(1, most + 1), drawn)
+
+
+def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The map of a search: every setting that could publish, with blur and risk."""
+    limits = list(document.get("limits", {}).values())
+    points = []
+    for index, one in enumerate(document["points"]):
+        if one.get("penalty") is None or one.get("risk") is None:
+            continue
+        settings = dict(one.get("parameters") or {})
+        if one.get("require"):
+            settings["require"] = one["require"]
+        text = " ".join(f"{key}={value}" for key, value in settings.items())
+        within = bool(one.get("feasible")) and all(one["risk"] <= limit for limit in limits)
+        points.append(
+            {
+                "index": index,
+                "publisher": one["publisher"],
+                "parameters": one.get("parameters") or {},
+                "require": one.get("require", ""),
+                "penalty": one["penalty"],
+                "risk": one["risk"],
+                "feasible": within,
+                "chosen": index == document.get("chosen"),
+                "label": f"{one['publisher']} {text}".strip(),
+            }
+        )
+    limits_drawn = [{"name": f"limit {percent(limit)}", "value": limit} for limit in limits]
+    return {"kind": "points", "points": points, "limits": limits_drawn} if points else None
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "percent": percent,
+    "number": number,
+    "day": day,
+    "moment": moment,
+    "sentence": sentence,
+    "change": change,
+    "spark": spark,
+    "verdicts": verdicts,
+    "gate_state": gate_state,
+    "gate_words": gate_words,
+}

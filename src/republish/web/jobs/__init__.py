@@ -1,0 +1,1 @@
+"""What takes long at the desk: a queue, the processes that work, and what was interrupted."""

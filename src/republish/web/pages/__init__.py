@@ -1,0 +1,1 @@
+"""The pages of the desk: HTML made on the server, nothing decided here."""

@@ -1,0 +1,149 @@
+"""Pages that make a new series of a first file."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from republish.errors import RepublishError
+from republish.report.words import PARAMETERS
+from republish.web import NotFound, charts
+from republish.web.errors import status_of
+from republish.web.pages.page import Page, said, share, text, to
+
+ROLES = (
+    ("identifier", "identifier: names a person"),
+    ("quasi-identifier", "quasi-identifier: may be known from elsewhere"),
+    ("sensitive", "sensitive: nobody may learn it"),
+    ("insensitive", "insensitive: tells nothing of a person"),
+    ("drop", "drop: leave it out"),
+)
+KINDS = ("number", "category", "date")
+_EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_determined", "compromised"}
+_ADVICE = {"tau-safety": "a good start"}
+
+
+class Starting(Page):
+    """Upload, roles and method, create."""
+
+    def new(self, request: Request, error: Any = None, status: int = 200) -> Response:
+        """Where the first file of a new series is uploaded."""
+        return self.page(request, "new.html", status, here="new", error=error)
+
+    def take_first(self, request: Request, form: FormData) -> Response:
+        """Keep the first file and go on to its columns, if they can be read."""
+        try:
+            upload = self._upload(form)
+            self.desk.propose(upload)
+        except RepublishError as problem:
+            return self.new(request, said(problem), status_of(problem))
+        return to(f"/new/{upload}")
+
+    def roles(
+        self, request: Request, error: Any = None, form: FormData | None = None, status: int = 200
+    ) -> Response:
+        """Proposed roles, methods and gate of a new series."""
+        upload = request.path_params["upload"]
+        proposed = self.desk.propose(upload)
+        columns = proposed["columns"]
+        asked: dict[str, Any] = {
+            "name": "",
+            "publisher": "tau-safety",
+            "gate": True,
+            "one_table": False,
+            "no_sensitive": False,
+            "max_determined": 1,
+            "gate_compromised": 4,
+        }
+        if form is not None:
+            asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
+                key: key in form for key in ("gate", "one_table", "no_sensitive")
+            }
+            chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
+            columns = [
+                column | {"role": role, "kind": kind}
+                for column, (role, kind) in zip(columns, chosen, strict=False)
+            ]
+        return self.page(
+            request,
+            "new.html",
+            status,
+            here="new",
+            upload=upload,
+            columns=columns,
+            asks=proposed["asks"],
+            roles=ROLES,
+            kinds=KINDS,
+            methods=self._methods(form),
+            form=asked,
+            error=error,
+        )
+
+    def create(self, request: Request, form: FormData) -> Response:
+        """Make the series and go on to its first release."""
+        upload, name, publisher = request.path_params["upload"], text(form, "name"), text(form, "publisher")
+        try:
+            named = zip(form.getlist("column"), form.getlist("role"), form.getlist("kind"), strict=True)
+            roles = [{"name": str(c), "role": str(role), "kind": str(kind)} for c, role, kind in named]
+            parameters = {
+                key.removeprefix(f"{publisher}."): str(value)
+                for key, value in form.items()
+                if key.startswith(f"{publisher}.") and str(value).strip()
+            }
+            gate = None
+            if "gate" in form:
+                gate = {
+                    "max_determined": share(form, "max_determined", "the share of people determined"),
+                    "compromised": share(
+                        form, "gate_compromised", "the share of people the attacker knows already"
+                    ),
+                }
+            alone = "one_table" in form
+            found = self.desk.create(
+                name,
+                upload,
+                roles,
+                publisher,
+                parameters,
+                gate,
+                one_table=alone,
+                no_sensitive="no_sensitive" in form,
+            )
+        except NotFound:
+            raise
+        except RepublishError as problem:
+            return self.roles(request, said(problem), form, status_of(problem))
+        return to(f"/s/{quote(found.name)}/publish/{upload}")
+
+    def _methods(self, form: FormData | None) -> list[dict[str, Any]]:
+        """The methods with those parameters that a data officer may want to set."""
+        methods = []
+        for one in sorted(
+            self.desk.publishers(), key=lambda p: (p["name"] not in _ADVICE, not p["protects_series"])
+        ):
+            parameters = [
+                {
+                    "name": field["name"],
+                    "says": charts.sentence(PARAMETERS.get(field["name"], "")),
+                    "type": "number",
+                    "step": "1" if field["type"] == "int" else "any",
+                    "value": (text(form, f"{one['name']}.{field['name']}") if form is not None else "")
+                    or field["default"],
+                }
+                for field in one["parameters"]
+                if field["name"] in _EASY and field["type"] in ("int", "float")
+            ]
+            methods.append(
+                {
+                    "name": one["name"],
+                    "summary": one["summary"],
+                    "protects": one["protects_series"],
+                    "advice": _ADVICE.get(one["name"]),
+                    "parameters": parameters,
+                }
+            )
+        return methods

@@ -1,0 +1,146 @@
+"""What every page needs: templates, the visitor's token for forms, fields of forms, refusals in words."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+import republish
+from republish.errors import RepublishError
+from republish.web import DeskError, charts
+from republish.web.errors import sentence, status_of
+from republish.web.uploads.uploads import size_text
+
+if TYPE_CHECKING:
+    from republish.web.desk import Desk
+
+_HEADINGS = {
+    404: "There is nothing here",
+    409: "Not now",
+    413: "The file is too large",
+    415: "This is not a table",
+}
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may keep it."""
+    held = (Path(__file__).parent.parent / "static" / name).read_bytes()
+    return f"/static/{name}?v={hashlib.blake2b(held, digest_size=6).hexdigest()}"
+
+
+@cache
+def environment() -> Environment:
+    """The templates with everything they may call."""
+    made = Environment(
+        loader=PackageLoader("republish.web"),
+        autoescape=select_autoescape(default=True),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(charts.FILTERS | {"plain": plain})
+    made.globals |= {"version": republish.__version__, "asset": asset}
+    return made
+
+
+class Page:
+    """A desk and how to show what it says."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.environment = environment()
+
+    def page(self, request: Request, template: str, status: int = 200, **given: Any) -> HTMLResponse:
+        """A page, with what every page needs."""
+        limit = self.desk.uploads.limit
+        ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size_text(limit)}
+        return HTMLResponse(self.environment.get_template(template).render(**ours, **given), status)
+
+    def _upload(self, form: FormData) -> str:
+        file = form.get("file")
+        if file is None or isinstance(file, str) or not file.filename:
+            raise DeskError("no file was chosen; choose a CSV or Parquet file")
+        return self.desk.upload(file)
+
+
+def csrf_of(request: Request) -> str:
+    """The token that forms of this visitor must carry."""
+    return str(getattr(request.state, "csrf", "") or "")
+
+
+def to(address: str) -> Response:
+    """Go on to another page."""
+    return RedirectResponse(address, 303)
+
+
+def text(form: FormData, name: str) -> str:
+    """A field of a form."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def share(form: FormData, name: str, what: str) -> float:
+    """A share that was typed in percent."""
+    try:
+        found = float(text(form, name).replace(",", "."))
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 100:
+        raise DeskError(f"{what} must be a number from 0 to 100 percent")
+    return found / 100
+
+
+def said(problem: RepublishError) -> dict[str, str]:
+    """A refusal as a page says it."""
+    heading = _HEADINGS.get(status_of(problem), "That did not work")
+    return {"title": heading, "message": sentence(plain(str(problem)))}
+
+
+def plain(message: str) -> str:
+    """A message of the tool in the words of the desk, where there are no options and no settings in files."""
+    for pattern, words in _PLAIN.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
+def _too_early(found: re.Match[str]) -> str:
+    return (
+        f"the date must be later than that of the last release, which is as of {charts.moment(found[1])}. A day counts "
+        "from its beginning, so the day of the last release is too early too; choose a later day, or leave the date "
+        "empty once that moment is past: the release is then as of now"
+    )
+
+
+def _of_gate(found: re.Match[str]) -> str:
+    name = {
+        "compromised": "what the attacker knows already",
+        "max_determined": "the share of people determined",
+    }
+    ranges = {
+        "a share from 0 to below 1": "from 0 to below 100 percent",
+        "a number from 0 to 1": "from 0 to 100 percent",
+    }
+    return f"{name.get(found[1], found[1])} must be {ranges.get(found[2], found[2])}; correct it under Gate"
+
+
+_PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"--as-of (lies in the future, .*?); correct it": (
+        r"the date \1; choose a day that has begun, or leave the date empty: the release is then as of now"
+    ),
+    r"a release must be later than the last one, which is as of (.+?); give a later --as-of": _too_early,
+    r"--as-of must be": "the date must be",
+    r"say that it is meant: --(new-people|fewer-rows)": "say so at the trial run",
+    r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
+    r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
+    r"; give --knowledge DIR": ", and this series has no such knowledge",
+    r"; give the raw views \(--truth DIR\)": ", and the desk keeps no raw views",
+}

@@ -1,0 +1,346 @@
+"""The joint attack against enumeration of all worlds, and against the belief attack where they must agree."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations, product
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacks.believing.test_beliefs import random_knowledge, whole_register
+from attacks.enumeration import branching_history, enumerated, lasting_knowledge
+from attacks.histories import Series as Example
+from attacks.histories import array, random_history
+from republish import PolicyError
+from republish.attacks import History, Register, Table, Told, beliefs
+from republish.attacks.believing.beliefs import _plain, walk
+from republish.attacks.believing.joint import joint, weigh
+from republish.inference import Reasoning, posterior
+from republish.inference._kernels.chains import (
+    Seats,
+    Tables,
+    look_ahead,
+    look_back,
+    settle_ahead,
+    settle_back,
+)
+from republish.inference._kernels.support import confine
+from republish.knowledge import Classes, Extracted, Knowledge
+
+FINE = {"tolerance": 1e-10, "rounds": 200}
+
+
+def register_of(history: History, knowledge: Knowledge, seed: int) -> Register:
+    """Everyone in the groups, each of any class."""
+    plain = _plain(history, Reasoning(lasting_knowledge(0, history.values, 1, 0.5)))
+    rng = np.random.default_rng(seed)
+    classes = tuple(rng.integers(0, knowledge.classes.count, len(who)) for who in plain.person)
+    return Register(knowledge.values, plain.person, classes, plain.codes)
+
+
+# Against enumeration ------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), order=st.sampled_from([1, 2]), share=st.sampled_from([0.0, 0.3]))
+def test_without_loops_beliefs_are_those_of_enumeration(seed: int, order: int, share: float) -> None:
+    history = branching_history(seed)
+    knowledge = random_knowledge(seed, 3, order)
+    register = register_of(history, knowledge, seed)
+    told = np.random.default_rng(seed).random((3, 6)) < share
+    expected = enumerated(history, knowledge, register, told)
+    found = weigh(history, Reasoning(knowledge), register, Told(told, 1.0), **FINE)
+    assert found.settled
+    for one, p in zip(found.posteriors, expected, strict=True):
+        assert one.p == pytest.approx(p, abs=1e-6)
+
+
+def test_the_branching_histories_branch() -> None:
+    """The test above would say little if nobody ever met twice."""
+    histories = [branching_history(seed) for seed in range(50)]
+    assert np.mean([(np.diff(one.member_start) > 1).sum() for one in histories]) > 2
+
+
+@pytest.mark.parametrize(
+    "order, stay, releases, people, scaled, trusting",
+    [
+        (1, 0.0, 3, 5, 0.02, 0.015),
+        (1, 0.9, 3, 5, 0.045, 0.035),
+        (2, 0.6, 3, 5, 0.03, 0.025),
+        (1, 0.9, 5, 3, 0.03, 0.03),
+    ],
+)
+def test_with_loops_beliefs_are_close_to_enumeration(
+    order: int, stay: float, releases: int, people: int, scaled: float, trusting: float
+) -> None:
+    """Mean absolute errors over 20 random series; those of the belief attack are two to five times as large."""
+    errors: dict[str, list[float]] = {"ahead": [], "scaled": [], "posterior": []}
+    for seed in range(20):
+        history = random_history(
+            seed, people, 3, releases, counterfeits=0.1, change=1 - stay if stay else 0.5, absent=0.1
+        )
+        knowledge = lasting_knowledge(seed, 3, order, stay)
+        register = _plain(history, Reasoning(knowledge))
+        exact = np.concatenate(enumerated(history, knowledge, register))
+        for name, found in (
+            ("ahead", weigh(history, Reasoning(knowledge), register, rounds=0)),
+            ("scaled", weigh(history, Reasoning(knowledge), register)),
+            ("posterior", weigh(history, Reasoning(knowledge), register, loops="posterior")),
+        ):
+            p = np.concatenate([one.p for one in found.posteriors])
+            errors[name].append(float(np.abs(p - exact).mean()))
+    mean = {name: np.mean(found) for name, found in errors.items()}
+    assert mean["scaled"] < scaled
+    assert mean["posterior"] < trusting
+    assert 1.8 * mean["scaled"] < mean["ahead"]
+
+
+def test_scaling_expects_what_every_group_shows() -> None:
+    history = random_history(3, people=12, values=3, releases=5, counterfeits=0.0)
+    knowledge = lasting_knowledge(3, 3, 1, 0.7)
+    register = _plain(history, Reasoning(knowledge))
+    found = weigh(history, Reasoning(knowledge, "sinkhorn"), register, tolerance=1e-9, rounds=2000)
+    assert found.settled
+    for i, one in enumerate(found.posteriors):
+        for g in range(history.group_start[i], history.group_start[i + 1]):
+            here = slice(history.member_start[g], history.member_start[g + 1])
+            shown = slice(history.value_start[g], history.value_start[g + 1])
+            count = np.zeros(3)
+            count[history.value_code[shown]] = history.value_count[shown]
+            mine = np.isin(register.person[i], history.person[here])
+            assert one.p[mine].sum(axis=0) == pytest.approx(count, abs=1e-4)
+
+
+# Against the belief attack ------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10_000), order=st.sampled_from([0, 1, 2, 3]), certainty=st.sampled_from([0.6, 1.0])
+)
+def test_who_does_not_look_back_has_the_beliefs_of_the_belief_attack(
+    seed: int, order: int, certainty: float
+) -> None:
+    history = random_history(seed, people=6, values=3, releases=4, change=0.5)
+    knowledge = random_knowledge(seed, 3, order)
+    register = whole_register(history, knowledge, seed)
+    told = Told(np.random.default_rng(seed).random((4, 6)) < 0.3, certainty)
+    ahead = weigh(history, Reasoning(knowledge), register, told, rounds=0)
+    for one, step in zip(ahead.posteriors, walk(history, Reasoning(knowledge), register, told), strict=True):
+        assert one.p == pytest.approx(step.posterior.p, abs=1e-5)
+
+
+@pytest.mark.parametrize("steps, order", [(None, 0), (0, 2)])
+def test_without_knowledge_of_what_follows_nothing_is_gained(steps: int | None, order: int) -> None:
+    history = random_history(5, people=10, values=3)
+    knowledge = random_knowledge(5, 3, order)
+    register = register_of(history, knowledge, 5)
+    reasoning = Reasoning(knowledge, steps=steps)
+    found = joint(history, reasoning, register)
+    assert found.confidence == pytest.approx(beliefs(history, reasoning, register).confidence)
+    assert (found.rounds, found.settled) == (0, True)
+
+
+def test_one_release_is_a_posterior() -> None:
+    history = random_history(8, people=6, values=3, releases=1, size=6, absent=0.0, counterfeits=1.0)
+    knowledge = random_knowledge(8, 3, 2)
+    register = register_of(history, knowledge, 8)
+    rows = np.repeat(history.value_code, history.value_count)
+    here = np.isin(register.person[0], history.person)
+    prior = knowledge.prior[register.classes[0][here]]
+    found = weigh(history, Reasoning(knowledge), register)
+    assert found.posteriors[0].p[here] == pytest.approx(posterior(prior, rows))
+
+
+# By hand ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def weeks() -> History:
+    """x and y share a group with the values a and b; then x is seen alone with a."""
+    return Example([[({"x": "a", "y": "b"}, [])], [({"x": "a"}, []), ({"y": "b"}, ["a"])]]).history
+
+
+def chain(stay: float, terminal: tuple[int, ...] = ()) -> Knowledge:
+    table = np.array([[[[stay, 1 - stay], [1 - stay, stay]]]])
+    return Knowledge(pl.Series(["a", "b"]), Classes.everyone(), np.array([[0.5, 0.5]]), table, 1, terminal)
+
+
+def test_a_later_release_sharpens_an_earlier_one(weeks: History) -> None:
+    """Of a,b then a for x, the worlds for y weigh the same by a and b in the second week: .9 stays."""
+    knowledge = chain(0.9)
+    assert beliefs(weeks, Reasoning(knowledge)).confidence[:2] == pytest.approx([0.5, 0.5])
+    found = joint(weeks, Reasoning(knowledge), **FINE)
+    # x kept a and y has a or b: .9 (.9 + .1); x came from b: .1 (.1 + .9)
+    assert found.confidence[:2] == pytest.approx([0.9, 0.9])
+    assert found.confidence[2] == 1.0
+    assert found.confidence[3] == pytest.approx(0.9 * 0.9 + 0.1 * 0.1)
+
+
+def test_whoever_is_seen_again_did_not_have_a_terminal_value() -> None:
+    seen = Example([[({"x": "a", "y": "b"}, [])], [({"x": "a"}, ["b"])]]).history
+    table = np.array([[[[0.5, 0.5], [0.0, 0.0]]]])
+    knowledge = Knowledge(
+        pl.Series(["a", "b"]), Classes.everyone(), np.array([[0.5, 0.5]]), table, 1, terminal=(1,)
+    )
+    assert beliefs(seen, Reasoning(knowledge)).confidence[:2] == pytest.approx([0.5, 0.5])
+    assert joint(seen, Reasoning(knowledge)).confidence[:2] == pytest.approx([1.0, 1.0])
+
+
+def test_who_is_told_of_one_release_knows_more_of_the_others(weeks: History) -> None:
+    people = np.zeros((2, 2), dtype=np.bool_)
+    people[1, 1] = True
+    found = joint(weeks, Reasoning(chain(0.9)), told=Told(people, 1.0), **FINE)
+    # y has b in the second week: kept .9 * .9, both exchanged .1 * .1
+    assert found.confidence[:2] == pytest.approx([0.81 / 0.82] * 2)
+    assert found.overall.uncompromised is not None
+    assert found.overall.uncompromised.rows == 3
+
+
+def test_half_a_secret_mixes_as_in_the_belief_attack() -> None:
+    one = Example([[({"x": "a", "y": "b"}, [])]]).history
+    told = Told(np.array([[True, False]]), 0.5)
+    knowledge = chain(0.9)
+    assert joint(one, Reasoning(knowledge), told=told).confidence == pytest.approx(
+        beliefs(one, Reasoning(knowledge), told=told).confidence
+    )
+
+
+def test_what_the_knowledge_rules_out_is_cut_and_counted() -> None:
+    """Values never change, says the knowledge; they did."""
+    strange = Example([[({"x": "a"}, [])], [({"x": "b", "y": "a"}, [])], [({"x": "b"}, [])]]).history
+    found = joint(strange, Reasoning(chain(1.0)))
+    assert found.confidence[0] == 1.0
+    assert found.confidence[-1] == 1.0
+    lost = Example([[({"x": "a"}, [])], [({"x": "b"}, ["b"]), ({"y": "a", "z": "b"}, [])]]).history
+    assert joint(lost, Reasoning(chain(1.0))).confidence == pytest.approx([1.0, 1.0, 0.5, 0.5])
+
+
+def test_knowledge_counted_from_the_views_serves_too() -> None:
+    history = random_history(2, people=20, values=3, releases=5)
+    assert history.truth is not None
+    bounds = np.searchsorted(history.release, np.arange(1, 5))
+    person, codes = np.split(history.person, bounds), np.split(history.truth.astype(np.int64), bounds)
+    names = pl.Series(["a", "b", "c"])
+    register = Register(names, tuple(person), tuple(np.zeros_like(who) for who in person), tuple(codes))
+    found = joint(history, Reasoning(Extracted(order=1)), register)
+    ahead = beliefs(history, Reasoning(Extracted(order=1)), register)
+    assert found.overall.everyone.gain > ahead.overall.everyone.gain
+
+
+# Figures and refusals -----------------------------------------------------------------------------
+
+
+def test_the_figures_say_whether_beliefs_settled() -> None:
+    history = random_history(4, people=12, values=3, releases=5)
+    knowledge = lasting_knowledge(4, 3, 2, 0.8)
+    heard: list[tuple[int, float]] = []
+    early = joint(history, Reasoning(knowledge), rounds=1, progress=lambda *said: heard.append(said))
+    assert not early.settled
+    assert early.overall.unsettled > 0.5
+    assert [number for number, _ in heard] == [1]
+    document = early.as_dict()
+    assert json.loads(json.dumps(document)) == document
+    assert (document["attack"], document["rounds"], document["settled"]) == ("joint", 1, False)
+    late = joint(history, Reasoning(knowledge), tolerance=1e-3, rounds=500)
+    assert late.settled
+    assert late.overall.unsettled == 0.0
+
+
+def test_posteriors_that_weigh_no_product_are_refused(weeks: History) -> None:
+    with pytest.raises(PolicyError, match="exact, bp, sinkhorn, not 'additive'"):
+        joint(weeks, Reasoning(chain(0.9), "additive"))
+    with pytest.raises(PolicyError, match="loops must be one of"):
+        joint(weeks, Reasoning(chain(0.9)), loops="none")
+    product_form = Reasoning(lasting_knowledge(0, 2, 2, 0.5), form="product")
+    with pytest.raises(PolicyError, match="form joint"):
+        joint(weeks, product_form)
+
+
+def test_an_empty_history_has_nothing_to_believe() -> None:
+    nothing = History.of(0, 2, [])
+    assert joint(nothing, Reasoning(chain(0.9))).overall.everyone.rows == 0
+    nobody = History.of(1, 2, [Table(array([]), array([]), array([]), array([]))])
+    assert joint(nobody, Reasoning(chain(0.9))).overall.everyone.rows == 0
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), order=st.sampled_from([1, 2, 3]), length=st.integers(1, 4))
+def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int) -> None:
+    m = 3
+    rng = np.random.default_rng(seed)
+    known = random_knowledge(seed, m, order).complete()
+    assert known.sequential is not None
+    tables = Tables(known.prior, known.sequential)
+    kind = rng.integers(0, 2, length)
+    odds = rng.random((length, m)) * (rng.random((length, m)) < 0.8)
+    odds[:, 0] += 0.1
+    weight = np.zeros((length, m))
+    for path in product(range(m), repeat=length):
+        past, chances = [m] * order, []
+        for t, x in enumerate(path):
+            older = 0
+            for digit in past[:-1]:
+                older = older * (m + 1) + digit
+            table = known.sequential[kind[t], older]
+            chances.append(table[past[-1], x] if t else known.prior[kind[0], x])
+            past = [*past, x][1:]
+        for t, x in enumerate(path):
+            rest = [odds[s, path[s]] for s in range(length) if s != t]
+            weight[t, x] += np.prod(chances) * np.prod(rest)
+    weight = np.where(odds > 0, weight, 0.0)  # of what the own group excludes nothing need be known
+    weight /= weight.sum(axis=1, keepdims=True)
+
+    older = (m + 1) ** (order - 1)
+    notes, states = np.ones((length, older, m), np.float32), np.zeros((1, older, m))
+    row, out = array([0]), np.zeros((length, m))
+    seats = [
+        Seats(array([0]), kind[t : t + 1], odds[t : t + 1], np.zeros(1, np.bool_), array([t - 1]))
+        for t in range(length)
+    ]
+    for t in range(length):
+        look_ahead(seats[t], tables, states, notes[t : t + 1], row, out[t : t + 1])
+        settle_ahead(seats[t], states, notes[t : t + 1], row)
+    states[:] = 1.0
+    for t in range(length - 1, -1, -1):
+        look_back(seats[t], states, notes[t : t + 1], row, out[t : t + 1])
+        settle_back(seats[t], tables, states, notes, t, row)
+    out[odds == 0] = 0.0
+    assert out / out.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
+    again = np.zeros((length, m))
+    states[:] = 0.0
+    for t in range(length):  # the second way there, with notes of what follows
+        look_ahead(seats[t], tables, states, notes[t : t + 1], row, again[t : t + 1])
+        settle_ahead(seats[t], states, notes[t : t + 1], row)
+    again[odds == 0] = 0.0
+    assert again / again.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 100_000), members=st.integers(1, 4), unknown=st.integers(0, 2))
+def test_members_are_confined_to_what_some_assignment_gives_them(
+    seed: int, members: int, unknown: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 4, members + unknown)
+    expected = rng.random((members, 4)) * (rng.random((members, 4)) < 0.6)
+    can = np.zeros((members, 4), np.bool_)
+    for handed in permutations(rows.tolist(), members):
+        if all(expected[i, x] > 0 for i, x in enumerate(handed)):
+            can[np.arange(members), handed] = True
+    code, count = np.unique(rows, return_counts=True)
+    found = expected.copy()
+    confine(found, array([0, members]), array([0, len(code)]), code.astype(np.int64), count.astype(np.int64))
+    shown = np.isin(np.arange(4), rows)
+    if not can.any():
+        assert (found == expected).all()
+    else:
+        assert ((found > 0)[:, shown] == can[:, shown]).all()
+        assert (found[can] == expected[can]).all()
