@@ -19,6 +19,7 @@ from republish.gate.limits import Gate
 from republish.gate.verdict import Verdict, recorded_problems
 from republish.grouping import Grouping
 from republish.hierarchies import Hierarchy, read_hierarchy
+from republish.hooks import html_of
 from republish.inference import Reasoning
 from republish.ledger import Draft, Entry, Ledger, crash_points
 from republish.memory.memory import KEY, Memory, compare, read_membership, read_memory, sight
@@ -270,10 +271,7 @@ class Series:
             migrate(self)
             yield
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import series_html
-
-        return series_html(self)
+    _repr_html_ = html_of("series_html")
 
     # One release ----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from republish.arrays import FloatArray
 from republish.attacks.summary import Summary
+from republish.hooks import html_of
 
 FULL = "full"
 
@@ -116,10 +117,7 @@ class BeliefResult:
         """What she looks at, in a word or two."""
         return looked_at(self.steps)
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import attack_html
-
-        return attack_html(self)
+    _repr_html_ = html_of("attack_html")
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""

@@ -13,6 +13,7 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks.confidence import signed_gain
 from republish.attacks.excluding.candidates import Unknowns, members, sizes
 from republish.attacks.summary import Summary, highest, joined, scored, shares
+from republish.hooks import html_of
 
 if TYPE_CHECKING:
     from republish.attacks.linear import LinearFindings
@@ -161,10 +162,7 @@ class AttackResult(Figures):
         overall = _exposure(found.overall, fewest[np.isfinite(fewest)].astype(np.int64), m)
         return cls(name, m, releases, overall, candidates, confidence, found.risk, findings)
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import attack_html
-
-        return attack_html(self)
+    _repr_html_ = html_of("attack_html")
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.history import History
+from republish.hooks import html_of
 
 SURE = 1.0 - 1e-9
 """A posterior from here on counts as certainty: what is missing is rounding."""
@@ -35,10 +36,7 @@ class Summary:
     worst_confidence: float
     gain: float | None
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import summary_html
-
-        return summary_html(self)
+    _repr_html_ = html_of("summary_html")
 
 
 class Scored(NamedTuple):

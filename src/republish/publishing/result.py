@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
 from republish.verify.table import Verification
@@ -53,7 +54,4 @@ class Published:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import published_html
-
-        return published_html(self)
+    _repr_html_ = html_of("published_html")

@@ -21,6 +21,7 @@ import polars as pl
 from republish.arrays import FloatArray, IntArray
 from republish.errors import LedgerError
 from republish.grouping import Grouping
+from republish.hooks import answer_of, html_of
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
 from republish.release.cells import (
     ALL_MISSING,
@@ -111,15 +112,13 @@ class Release:
         An estimate with bounds that hold for certain; see `republish.queries`. `suppressed` is the number of
         rows that the release leaves out, as `about.json` says; it only matters for `upper_in_view`.
         """
-        from republish.queries import count
-
-        return count(self, where, suppressed)
+        found: Count = answer_of("republish.queries:count")(self, where, suppressed)
+        return found
 
     def count_many(self, queries: Sequence[str] | Workload) -> Counts:
         """The answers to many conditions, or to a workload of `republish.metrics`, as arrays."""
-        from republish.queries import count_many
-
-        return count_many(self, queries)
+        found: Counts = answer_of("republish.queries:count_many")(self, queries)
+        return found
 
     def _levels(self) -> list[pl.Series]:
         return [] if self.level is None else [pl.Series(LEVEL, self.level, dtype=pl.Int32)]
@@ -132,10 +131,7 @@ class Release:
             [pl.Series("group", group, dtype=pl.Int32), *cells.get_columns(), *self.rest[rows].get_columns()]
         )
 
-    def _repr_html_(self) -> str:
-        from republish.show.html import release_html
-
-        return release_html(self)
+    _repr_html_ = html_of("release_html")
 
     def write(self, folder: Path, about: dict[str, Any]) -> None:
         """Write the files that may leave the house."""
