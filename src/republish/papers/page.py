@@ -182,3 +182,15 @@ def _written(made: Reproduction) -> list[str]:
         if said := _why(made, shown):
             whys.append(f"- **{shown.figure.name}**: {said}")
     return [*lines, "", *whys, ""] if whys else [*lines, ""]
+
+
+def reproduction_html(made: Reproduction) -> str:
+    """The claims of a paper and what was found of each, for a notebook."""
+    from republish.show.html import page, table
+
+    rows = [
+        (shown.figure.name, one.claim.says, one.finding.verdict.value, one.finding.number)
+        for shown in made.shown
+        for one in shown.judged
+    ]
+    return page([table(["figure", "claim", "verdict", "found"], rows, made.paper.name)])

@@ -50,9 +50,7 @@ class Reproduction:
         return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
 
     def _repr_html_(self) -> str:
-        from republish.show.html import reproduction_html
-
-        return reproduction_html(self)
+        return page.reproduction_html(self)
 
     def as_dict(self) -> dict[str, object]:
         """Everything that was found, as plain values."""

@@ -19,11 +19,9 @@ from republish.errors import PolicyError
 
 if TYPE_CHECKING:
     from republish.attacks import Result, Summary
-    from republish.papers.run import Reproduction
     from republish.publishing.result import Published
     from republish.release.release import Release
     from republish.series import Series
-    from republish.tune import Tuned
 
 ROWS = 8
 """So many rows of a table are shown."""
@@ -128,7 +126,7 @@ def release_html(release: Release) -> str:
     ]
     if release.rows:
         parts.append(picture(lambda file: plot_groups(release, file), "groups over two quasi-identifiers"))
-    return _page(parts)
+    return page(parts)
 
 
 def series_html(series: Series) -> str:
@@ -152,7 +150,7 @@ def series_html(series: Series) -> str:
     if len(lines) > 1:
         followed = {name: [line[name] for line in lines] for name in ("penalty", "highest risk")}
         parts.append(_lines(followed, "penalty and highest risk, release by release"))
-    return _page(parts)
+    return page(parts)
 
 
 def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]:
@@ -175,7 +173,7 @@ def published_html(done: Published) -> str:
     if done.gate is not None:
         line["gate"] = "passed" if done.gate.passed else "NOT passed"
     checked = ", ".join(check.promise for check in done.verification.checks)
-    return _page([table(list(line), [list(line.values())], "Published"), note(f"Verified: {checked}.")])
+    return page([table(list(line), [list(line.values())], "Published"), note(f"Verified: {checked}.")])
 
 
 def summary_html(summary: Summary, caption: str = "") -> str:
@@ -206,38 +204,7 @@ def attack_html(result: Result) -> str:
             "determined": [part.determined_share for part in parts],
         }
         shown.append(_lines(followed, f"what {name} finds of each release"))
-    return _page(shown)
-
-
-def reproduction_html(made: Reproduction) -> str:
-    """The claims of a paper and what was found of each."""
-    rows = [
-        (shown.figure.name, one.claim.says, one.finding.verdict.value, one.finding.number)
-        for shown in made.shown
-        for one in shown.judged
-    ]
-    return _page([table(["figure", "claim", "verdict", "found"], rows, made.paper.name)])
-
-
-def tuned_html(tuned: Tuned) -> str:
-    """The frontier of a search, the point that is chosen, and the map."""
-    from republish.tune.picture import plot_frontier
-
-    columns = ["publisher", "settings", "penalty", "risk", "suppressed", "counterfeits", "chosen"]
-    rows = [
-        (
-            point.publisher,
-            point.settings,
-            *point.figures,
-            point.suppressed,
-            point.counterfeits,
-            i == tuned.chosen,
-        )
-        for i, point in ((i, tuned.points[i]) for i in tuned.frontier)
-    ]
-    limit = ", ".join(f"{name}={value:g}" for name, value in tuned.limits.items())
-    says = f"Frontier of {len(tuned.points):,} points, {limit}"
-    return _page([table(columns, rows, says), picture(lambda file: plot_frontier(tuned, file), says)])
+    return page(shown)
 
 
 def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
@@ -267,5 +234,6 @@ def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
     pyplot.close(figure)
 
 
-def _page(parts: Sequence[str]) -> str:
+def page(parts: Sequence[str]) -> str:
+    """Tables, pictures and notes below each other."""
     return f"<div>{''.join(parts)}</div>"

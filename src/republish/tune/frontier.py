@@ -156,6 +156,6 @@ class Tuned:
         )
 
     def _repr_html_(self) -> str:
-        from republish.show.html import tuned_html
+        from republish.tune.picture import tuned_html
 
         return tuned_html(self)

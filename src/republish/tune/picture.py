@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from republish.errors import PolicyError
+from republish.show.html import page, picture, table
 from republish.show.plots import MANY_COLOURS, MARKERS, load_pyplot
 from republish.tune.frontier import LIMITS, Tuned
 
@@ -58,3 +59,22 @@ def frontier_figure(tuned: Tuned) -> Any:
     panel.set_ylim(bottom=min(0.0, *(risk for _, risk in front)) if front else 0.0)
     panel.legend(fontsize=8)
     return figure
+
+
+def tuned_html(tuned: Tuned) -> str:
+    """The frontier of a search, the point that is chosen, and the map."""
+    columns = ["publisher", "settings", "penalty", "risk", "suppressed", "counterfeits", "chosen"]
+    rows = [
+        (
+            point.publisher,
+            point.settings,
+            *point.figures,
+            point.suppressed,
+            point.counterfeits,
+            i == tuned.chosen,
+        )
+        for i, point in ((i, tuned.points[i]) for i in tuned.frontier)
+    ]
+    limit = ", ".join(f"{name}={value:g}" for name, value in tuned.limits.items())
+    says = f"Frontier of {len(tuned.points):,} points, {limit}"
+    return page([table(columns, rows, says), picture(lambda file: plot_frontier(tuned, file), says)])
