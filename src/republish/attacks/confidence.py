@@ -10,8 +10,7 @@ import numpy as np
 from republish.arrays import FloatArray
 from republish.attacks.summary import Summary
 from republish.hooks import html_of
-
-FULL = "full"
+from republish.inference import FULL
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from republish.inference.compromise import Compromised, cascaded
 from republish.inference.groups import Groups
 from republish.inference.posterior import LIMIT, METHODS, Posteriors, group_posteriors, posterior
-from republish.inference.reasoning import CASCADES, Reasoning, Respondents, Thoughts
+from republish.inference.reasoning import CASCADES, FULL, Reasoning, Respondents, Thoughts, last_values
 from republish.inference.revision import FORMS, Revision
 
 __all__ = [
     "CASCADES",
     "FORMS",
+    "FULL",
     "LIMIT",
     "METHODS",
     "Compromised",
@@ -20,5 +21,6 @@ __all__ = [
     "Thoughts",
     "cascaded",
     "group_posteriors",
+    "last_values",
     "posterior",
 ]

@@ -25,6 +25,17 @@ from republish.microdata import Microdata
 
 BELIEF, DOMAIN, PAST = "belief", "domain", "past"
 CASCADES = ("prior", "posterior")
+FULL = "full"
+"""All last values that the knowledge has, where a number of them is asked for."""
+
+
+def last_values(steps: int | str) -> int | None:
+    """How many last values are looked at: a number, or all that the knowledge has."""
+    if steps == FULL:
+        return None
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+        raise PolicyError(f"steps must be {FULL} or a whole number from 0")
+    return steps
 
 
 class Respondents(NamedTuple):

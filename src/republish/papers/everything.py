@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from republish import LDiversity, read_schema
 from republish.attacks import Adversary, attack, granted_view
 from republish.datasets import census, hospital
 from republish.knowledge import Knowledge, read_knowledge
@@ -30,6 +29,8 @@ from republish.publishers import (
     Publisher,
     TauSafety,
 )
+from republish.requirements import LDiversity
+from republish.schema.schema import read_schema
 
 COMPROMISED, CHURN = 0.04, 0.10
 VIEWS = {True: 6, False: 12}

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from republish.inference import Reasoning
+from republish.inference import FULL, Reasoning, last_values
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._ordered.publisher import FULL, InOrder, last_values
+from republish.publishers._ordered.publisher import InOrder
 from republish.requirements import BetaLikeness, Requirement
 
 if TYPE_CHECKING:

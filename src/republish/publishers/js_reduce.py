@@ -22,8 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+from republish.inference import FULL
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._ordered.publisher import FULL, InOrder
+from republish.publishers._ordered.publisher import InOrder
 from republish.requirements import Requirement, TCloseness
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,9 @@ from republish.microdata import Microdata, read_view, sensitive_codes
 from republish.publishers import Publisher
 from republish.release.release import Release
 from republish.secret import Secret, pseudonym_texts
-from republish.series import Series
+
+if TYPE_CHECKING:
+    from republish.series import Series
 
 
 @dataclass(frozen=True)

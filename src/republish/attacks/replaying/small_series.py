@@ -42,6 +42,7 @@ class Case:
         groupings: Sequence[Grouping],
         known: Callable[[History], BoolArray] | None,
     ) -> Case:
+        """The case of these views, grouped so; small enough that every input can be tried."""
         _require(views, groupings)
         people = [view.people for view in views if view.people is not None]
         everyone, number = np.unique(np.concatenate(people), axis=0, return_inverse=True)

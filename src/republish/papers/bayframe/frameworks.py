@@ -11,7 +11,7 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.confidence import absolute_gain
 from republish.grouping import SUPPRESSED, Grouping
-from republish.inference import Compromised, Posteriors, Reasoning
+from republish.inference import Compromised, Posteriors, Reasoning, last_values
 from republish.inference.reasoning import Thoughts
 from republish.memory.memory import Memory, sight
 from republish.metrics.linkage import nearest_linkage
@@ -20,7 +20,6 @@ from republish.microdata import Microdata
 from republish.papers.bayframe.data import SECRET, Serial
 from republish.papers.study import Row
 from republish.publishers import BayFrame, JSReduce
-from republish.publishers._ordered.publisher import last_values
 from republish.release.release import build_release
 
 LARGEST = 9

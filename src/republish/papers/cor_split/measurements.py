@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from republish import CorSplit, MInvariance, breach_probability
 from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks import History, historical_once, measure_series
 from republish.attacks.excluding.candidates import intersected, sizes
@@ -18,7 +17,8 @@ from republish.datasets.census import Protocol
 from republish.metrics import Workload, estimated_counts, relative_error, true_counts
 from republish.papers.releases import Trail, history_of_all, publish_all
 from republish.papers.study import Row, Scale
-from republish.publishers import Publisher
+from republish.publishers import CorSplit, MInvariance, Publisher
+from republish.publishers.breach import breach_probability
 
 P, M, N, LONGEST = 0.04, 6, 3, 24
 PEOPLE = 600_000

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from republish import MInvariance, TauSafety
 from republish.attacks import measure_series
 from republish.datasets import PRESETS, census
 from republish.metrics import (
@@ -22,7 +21,7 @@ from republish.metrics import (
 )
 from republish.papers.releases import Made, Trail, publish_all, secret_of
 from republish.papers.study import Row, Scale
-from republish.publishers import Publisher
+from republish.publishers import MInvariance, Publisher, TauSafety
 from republish.release.release import build_release
 
 M, RATE, SELECTIVITY = 6, 5_000, 0.05

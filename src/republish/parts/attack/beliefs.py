@@ -17,9 +17,9 @@ from republish.arrays import BoolArray, IntArray
 from republish.attacks.adversary import Adversary
 from republish.attacks.believing.beliefs import groups_of, inferred, revision_of
 from republish.attacks.believing.register import UNKNOWN
-from republish.attacks.confidence import FULL, looked_at, signed_gain
+from republish.attacks.confidence import looked_at, signed_gain
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
-from republish.inference import Compromised, Reasoning, Revision, cascaded
+from republish.inference import FULL, Compromised, Reasoning, Revision, cascaded
 from republish.knowledge import Extracted, Transitions
 from republish.memory.memory import KEY
 from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, Layout, Shard, numbered

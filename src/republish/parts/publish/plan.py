@@ -26,8 +26,17 @@ from republish.parts.counts import (
 from republish.parts.publish.routes import Fits, Pieces, Routes, homes, joined, ranges, regions
 from republish.parts.survey import Domains
 from republish.policy import Policy
-from republish.publishers import BangA, CorSplit, MInvariance, Mondrian, Publisher, RPlusTree, TauSafety
-from republish.publishers._ordered.publisher import InOrder
+from republish.publishers import (
+    BangA,
+    BayFrame,
+    CorSplit,
+    JSReduce,
+    MInvariance,
+    Mondrian,
+    Publisher,
+    RPlusTree,
+    TauSafety,
+)
 from republish.requirements import Whole
 
 PIECES_A_PART = 16
@@ -69,7 +78,9 @@ def require_in_parts(policy: Policy) -> None:
     """
     publisher = policy.publisher
     reason = None
-    if not isinstance(publisher, BangA | Mondrian | RPlusTree | MInvariance | TauSafety | CorSplit | InOrder):
+    if not isinstance(
+        publisher, BangA | Mondrian | RPlusTree | MInvariance | TauSafety | CorSplit | JSReduce | BayFrame
+    ):
         reason = f"{publisher.name} bounds what is found out over all people together"
     elif isinstance(publisher, BangA) and publisher.shape == "region":
         reason = "nested regions of several parts would lie over each other"
@@ -77,7 +88,7 @@ def require_in_parts(policy: Policy) -> None:
         reason = "an incremental index is one for all rows"
     elif isinstance(publisher, Mondrian) and publisher.bt is not None:
         reason = "(B,t)-privacy estimates what is known from all rows"
-    elif isinstance(publisher, InOrder) and publisher.withstand:
+    elif isinstance(publisher, JSReduce | BayFrame) and publisher.withstand:
         reason = "withstand weighs all people of a release together"
     elif policy.gate is not None:
         reason = "the gate attacks all releases together"
@@ -110,9 +121,13 @@ def plan(
 
     `release` is the number of releases so far.
     """
-    placing = Placing(domains.cube, "hilbert" if isinstance(publisher, InOrder) else "bang")
+    placing = Placing(domains.cube, "hilbert" if isinstance(publisher, JSReduce | BayFrame) else "bang")
     pieces = _pieces(mover, people, placing, sizes)
-    cut = ranges(pieces, sizes.parts) if isinstance(publisher, InOrder) else regions(pieces, sizes.limit)
+    cut = (
+        ranges(pieces, sizes.parts)
+        if isinstance(publisher, JSReduce | BayFrame)
+        else regions(pieces, sizes.limit)
+    )
     routes = Routes(pieces, cut)
     settled = _settled(publisher)
     counted = add_up(mover, people, sizes.sums, CountingCodes(placing, routes, settled, release, sizes.sums))

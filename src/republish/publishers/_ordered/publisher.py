@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
-from republish.inference import Reasoning, Thoughts
+from republish.inference import Reasoning, Thoughts, last_values
 from republish.inference.joint.messages import PRODUCTS
 from republish.inference.joint.trail import with_trail
 from republish.knowledge import Extracted, Knowledge
@@ -37,7 +37,6 @@ from republish.publishers.mondrian import prepare
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
 from republish.requirements.parameters import number_at_least, plain, positive_number
 
-FULL = "full"
 CUTS = ("optimal", "greedy")
 RESTS = ("insert", "suppress", "relax", "counterfeit")
 LEFT_OUT = 50.0
@@ -71,15 +70,6 @@ class Cutting:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
         for what, number in (("crowd", self.crowd), ("keep", self.keep)):
             object.__setattr__(self, what, number_at_least(what, number, 0))
-
-
-def last_values(steps: int | str) -> int | None:
-    """How many last values are looked at: a number, or all that the knowledge has."""
-    if steps == FULL:
-        return None
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise PolicyError(f"steps must be {FULL} or a whole number from 0")
-    return steps
 
 
 def cut_in_order(
