@@ -17,12 +17,12 @@ from republish.errors import LedgerError, ViewError
 from republish.metrics.boxes import aligned
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
 from republish.metrics.summary import Measures
+from republish.metrics.sums import Sums, measures_of, sums_of
 from republish.microdata import Microdata, read_view, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover, fact, spread, table_of, tables_of
 from republish.parts.files import read_intact
 from republish.parts.publish.groups import FALSE, GROUP
 from republish.parts.publish.plan import Sizes
-from republish.parts.sums import Sums, measures_of, sums_of
 from republish.parts.survey import plain
 from republish.release.cells import Cells
 from republish.release.domains import Scales
@@ -30,7 +30,6 @@ from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read
 from republish.requirements import Whole
 from republish.schema.schema import Schema
 from republish.sources.paths import read_csv
-from republish.verify.table import AtLarge
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -170,7 +169,7 @@ class Adding:
             _write_shard(Path(folder), blocks, one.shift(task))
             release = read_release(Path(folder), self.schema, one.scales)
         answers = None if self.workloads is None else estimated_counts(release, self.workloads[i])
-        yield fact((i, sums_of(release, AtLarge(one.scales.values, self.wholes[i])), answers))
+        yield fact((i, sums_of(release, one.scales.values, self.wholes[i]), answers))
 
 
 def _write_shard(folder: Path, blocks: Sequence[Block], shift: int) -> None:

@@ -17,6 +17,7 @@ from republish.errors import ViewError
 from republish.ledger import crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
+from republish.metrics.sums import measures_of
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
 from republish.parts.files import write_table
 from republish.parts.pseudonymize import (
@@ -33,7 +34,6 @@ from republish.parts.pseudonymize import (
 from republish.parts.publish.groups import FALSE, GROUP, GROUPS, PART, Grouped, GroupingRows, Lasting, Making
 from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_counts
 from republish.parts.publish.shards import Places, WritingShards, Written
-from republish.parts.sums import measures_of, verified
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
@@ -44,6 +44,7 @@ from republish.release.domains import Scales
 from republish.release.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
 from republish.requirements import Whole
 from republish.sources.paths import read_parquet, write_parquet
+from republish.verify.sums import verified
 from republish.verify.table import Check, Verification
 
 if TYPE_CHECKING:

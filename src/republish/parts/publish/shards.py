@@ -18,12 +18,12 @@ import polars as pl
 from republish.arrays import IntArray, WordArray
 from republish.grouping import SUPPRESSED, Grouping
 from republish.memory.memory import Memory, sight
+from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata, sensitive_codes
 from republish.parts.blocks import Block, fact, tables_of
 from republish.parts.files import read_intact, write_bytes, write_table
 from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, people_of, tally_of, view_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_groups
-from republish.parts.sums import Sums, sums_of
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, build_release, read_release
 from republish.requirements import Requirement, Whole
@@ -156,7 +156,7 @@ class WritingShards:
             codes = np.bincount(
                 sensitive_codes(column, view.schema.sensitive, view.values)[0], minlength=len(codes)
             )
-        return found, sums_of(release, large), codes
+        return found, sums_of(release, large.values, large.whole), codes
 
     def _remembered(
         self, folder: Path, view: Microdata, grouping: Grouping, local: IntArray, seen: Memory, memory: Memory

@@ -27,7 +27,6 @@ from republish.parts.blocks import Block, Mover
 from republish.parts.counts import ROWS, add_up
 from republish.parts.pseudonymize import MEMORY, VIEW, Recalling
 from republish.parts.publish.plan import Sizes
-from republish.parts.sums import verified
 from republish.parts.verify.tasks import (
     AWAY,
     CSV,
@@ -70,6 +69,7 @@ from republish.verify.series import (
     recorded_promises,
 )
 from republish.verify.similarity import BeliefWalk
+from republish.verify.sums import verified
 from republish.verify.table import AtLarge, Check, Verification
 
 if TYPE_CHECKING:

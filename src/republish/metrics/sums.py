@@ -1,14 +1,14 @@
-"""Checks and measures of the parts of a release, put together to those of the whole."""
+"""The measures of a release as sums over its parts: what adds up of each, and the whole put together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from republish.arrays import FloatArray
-from republish.errors import LedgerError
 from republish.metrics.boxes import real_rows
 from republish.metrics.levels import Levels
 from republish.metrics.risk import THRESHOLDS, Risk
@@ -20,9 +20,9 @@ from republish.requirements import (
     LDiversity,
     Requirement,
     TCloseness,
+    Whole,
 )
 from republish.requirements.histograms import histograms
-from republish.verify.table import AtLarge, Check, Verification
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Sums:
     levels: tuple[float, ...]
 
 
-def sums_of(release: Release, large: AtLarge) -> Sums:
-    """The sums of a part of a release."""
+def sums_of(release: Release, values: pl.Series, whole: Whole) -> Sums:
+    """The sums of a part of a release; `values` and `whole` are those of all parts."""
     people, sizes = real_rows(release), release.sizes.astype(np.int64)
     held = people > 0
     each = 1.0 / sizes[held]
@@ -58,7 +58,7 @@ def sums_of(release: Release, large: AtLarge) -> Sums:
         links=float(np.dot(people[held], each)),
         above=np.array([float(people[held][each > limit].sum()) for limit in THRESHOLDS]),
         smallest=int(sizes.min()) if len(sizes) else None,
-        levels=_levels(release, large),
+        levels=_levels(release, values, whole),
     )
 
 
@@ -66,18 +66,16 @@ def _asked(distance: str) -> tuple[Requirement, ...]:
     return LDiversity(1), EntropyLDiversity(1), TCloseness(1.0, distance)  # type: ignore[arg-type]
 
 
-def _levels(release: Release, large: AtLarge) -> tuple[float, ...]:
+def _levels(release: Release, values: pl.Series, whole: Whole) -> tuple[float, ...]:
     column = release.schema.sensitive
     if column is None or not release.group_count:
         return ()
     asked = _asked(column.distance or "equal")
-    codes, _ = sensitive_codes(release.rest[column.name], column, large.values)
+    codes, _ = sensitive_codes(release.rest[column.name], column, values)
     found: list[list[FloatArray]] = [[] for _ in asked]
-    for _, counts in histograms(
-        release.group.astype(np.int64) - 1, codes, release.group_count, large.whole.m
-    ):
+    for _, counts in histograms(release.group.astype(np.int64) - 1, codes, release.group_count, whole.m):
         for reached, requirement in zip(found, asked, strict=True):
-            reached.append(requirement.achieved(counts, large.whole))
+            reached.append(requirement.achieved(counts, whole))
     return tuple(r.worst(np.concatenate(reached)) for r, reached in zip(asked, found, strict=True))
 
 
@@ -126,39 +124,3 @@ def _together(sums: Sequence[Sums], distance: str) -> Levels:
         requirement.worst(np.array([levels[i] for levels in found])) for i, requirement in enumerate(asked)
     )
     return Levels(smallest, int(distinct), entropy, t, distance)
-
-
-def verified(parts: Sequence[Verification], requirements: Sequence[Requirement]) -> Verification:
-    """The checks of all parts as those of one release: a promise holds where it holds in every part."""
-    if not parts:
-        raise LedgerError("a release has at least one part, and none was verified; nothing was committed")
-    if len({len(part.checks) for part in parts}) > 1:
-        raise LedgerError("the parts of a release were not checked alike; nothing was committed")
-    by_text = {requirement.text: requirement for requirement in requirements}
-    checks = [_merged([part.checks[i] for part in parts], by_text) for i in range(len(parts[0].checks))]
-    return Verification(
-        sum(part.rows for part in parts),
-        sum(part.groups for part in parts),
-        sum(part.suppressed for part in parts),
-        tuple(checks),
-    )
-
-
-def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Check:
-    first = checks[0]
-    if any(check.promise != first.promise for check in checks):
-        raise LedgerError("the parts of a release were not checked alike; nothing was committed")
-    reached = np.array([check.reached for check in checks if check.reached is not None])
-    worst: float | None = None
-    if len(reached):
-        # Beside the requirements of a table only divergences of beliefs reach something: the larger, the worse.
-        requirement = requirements.get(first.promise)
-        worst = requirement.worst(reached) if requirement else float(reached.max())
-    return replace(
-        first,
-        holds=all(check.holds for check in checks),
-        reached=worst,
-        groups=sum(check.groups for check in checks),
-        rows=sum(check.rows for check in checks),
-        unchecked=sum(check.unchecked for check in checks),
-    )

@@ -1,0 +1,48 @@
+"""The checks of the parts of a release, put together to those of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from republish.errors import LedgerError
+from republish.requirements import Requirement
+from republish.verify.table import Check, Verification
+
+
+def verified(parts: Sequence[Verification], requirements: Sequence[Requirement]) -> Verification:
+    """The checks of all parts as those of one release: a promise holds where it holds in every part."""
+    if not parts:
+        raise LedgerError("a release has at least one part, and none was verified; nothing was committed")
+    if len({len(part.checks) for part in parts}) > 1:
+        raise LedgerError("the parts of a release were not checked alike; nothing was committed")
+    by_text = {requirement.text: requirement for requirement in requirements}
+    checks = [_merged([part.checks[i] for part in parts], by_text) for i in range(len(parts[0].checks))]
+    return Verification(
+        sum(part.rows for part in parts),
+        sum(part.groups for part in parts),
+        sum(part.suppressed for part in parts),
+        tuple(checks),
+    )
+
+
+def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Check:
+    first = checks[0]
+    if any(check.promise != first.promise for check in checks):
+        raise LedgerError("the parts of a release were not checked alike; nothing was committed")
+    reached = np.array([check.reached for check in checks if check.reached is not None])
+    worst: float | None = None
+    if len(reached):
+        # Beside the requirements of a table only divergences of beliefs reach something: the larger, the worse.
+        requirement = requirements.get(first.promise)
+        worst = requirement.worst(reached) if requirement else float(reached.max())
+    return replace(
+        first,
+        holds=all(check.holds for check in checks),
+        reached=worst,
+        groups=sum(check.groups for check in checks),
+        rows=sum(check.rows for check in checks),
+        unchecked=sum(check.unchecked for check in checks),
+    )
