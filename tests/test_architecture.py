@@ -1,199 +1,78 @@
-"""Arrows point one way: which room may import which, checked on the source itself."""
+"""What the import contract of `make lint` cannot say of the source, and that the page about it is true."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "republish"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "republish"
 MODULES = sorted(SOURCE.rglob("*.py"))
-
-FORBIDDEN = {
-    "schema": {
-        "microdata",
-        "grouping",
-        "publishers",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-    },
-    "hierarchies": {
-        "schema",
-        "microdata",
-        "publishers",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-    },
-    "kinds": {"microdata", "publishers", "release", "ledger", "series", "verify", "cli", "metrics"},
-    "microdata": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory"},
-    "grouping": {"schema", "microdata", "publishers", "release", "ledger", "series", "verify", "cli"},
-    "requirements": {
-        "schema",
-        "microdata",
-        "publishers",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-    },
-    "memory": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics"},
-    "publishers": {"release", "ledger", "series", "verify", "cli", "metrics"},
-    "release": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
-    "verify_series": {"publishers", "series", "cli", "metrics", "policy"},
-    "verify_promises": {"publishers", "series", "cli", "metrics", "policy", "hc_safety"},
-    "verify_memory": {"publishers", "series", "cli", "metrics", "policy"},
-    "verify": {"publishers", "series", "cli", "metrics", "policy"},
-    "ledger": {"publishers", "series", "verify", "cli", "metrics", "microdata", "schema", "policy"},
-    "spatial": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "queries": {"publishers", "ledger", "series", "verify", "cli", "memory", "policy"},
-    "metrics": {"publishers", "ledger", "series", "cli", "memory", "policy"},
-    "datasets": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
-    "events": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory"},
-    "attacks": {"publishers", "ledger", "cli", "memory", "policy"},
-    "gate": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "verdict": {"publishers", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "gatekeeper": {"publishers", "ledger", "cli", "metrics"},
-    "hc_safety": {"publishers", "ledger", "series", "verify", "cli", "metrics", "memory", "schema"},
-    "about": {"ledger", "series", "verify", "cli", "metrics", "memory", "secret"},
-    "frozen": {"series", "verify", "cli", "metrics", "memory", "secret"},
-    "creation": {"series", "verify", "cli", "metrics", "memory"},
-    "knowledge": {
-        "inference",
-        "memory",
-        "publishers",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-        "policy",
-    },
-    "inference": {
-        "publishers",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-        "policy",
-        "schema",
-    },
-    "orders": {
-        "publishers",
-        "requirements",
-        "release",
-        "ledger",
-        "series",
-        "verify",
-        "cli",
-        "metrics",
-        "memory",
-    },
-    "databases": {
-        "publishers",
-        "ledger",
-        "verify",
-        "cli",
-        "metrics",
-        "memory",
-        "policy",
-        "attacks",
-        "web",
-        "tune",
-        "report",
-    },
-    "compromised": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics"},
-    "verify_beliefs": {"publishers", "series", "cli", "metrics", "policy", "compromised"},
-    "series": {"cli", "plots", "attacks", "report", "web", "tune", "papers"},
-    "engines": {"cli", "plots", "report", "web", "tune", "papers", "gatekeeper", "upkeep"},
-    "places": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "stores": {"publishers", "release", "ledger", "series", "verify", "cli", "metrics", "memory", "policy"},
-    "upkeep": {"cli", "plots", "report", "web", "tune", "papers"},
-    "assessments": {"cli", "report", "web", "tune", "papers"},
-    "report": {"cli", "web", "tune", "papers"},
-    "tune": {"cli", "web", "report", "papers"},
-    "web": {"cli", "papers"},
-    "papers": {"cli", "web", "report", "tune", "ledger"},
-}
+DOORS = {"republish", "republish.__main__", "republish.gate", "republish.publishing"}
+"""The root, and packages whose files lie in two layers: their `__init__` belongs to neither."""
 
 
-def imports(path: Path) -> set[str]:
-    """The rooms of this package that a module imports."""
-    found: set[str] = set()
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    """The command that draws the page."""
+    spec = spec_from_file_location("make_architecture", ROOT / "docs" / "make_architecture.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Everything of this package that a module imports, with the names it takes from there."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = (
-                [node.module] if node.module != "republish" else [f"republish.{a.name}" for a in node.names]
-            )
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("republish"):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        found |= {name.split(".")[1] for name in names if name.startswith("republish.")}
-    return found
+            yield from (alias.name for alias in node.names if alias.name.startswith("republish."))
 
 
-def external(path: Path) -> set[str]:
-    """The top-level packages that a module imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.split(".")[0])
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-    return found
+def test_every_module_has_its_place_in_the_walk(made: ModuleType) -> None:
+    rooms = [room for layer in made.layers() for room in layer]
+    named = [module for room in rooms for module in room]
+    for path in MODULES:
+        lies_in = [one for one in named if f"{dotted(path)}.".startswith(f"{one}.")]
+        assert len(lies_in) == (dotted(path) not in DOORS), dotted(path)
 
 
-@pytest.mark.parametrize("room", FORBIDDEN)
-def test_a_room_imports_only_what_lies_before_it(room: str) -> None:
-    files = (
-        [SOURCE / f"{room}.py"] if (SOURCE / f"{room}.py").exists() else sorted((SOURCE / room).rglob("*.py"))
-    )
-    assert files
-    for file in files:
-        assert not imports(file) & FORBIDDEN[room], file.name
+def test_the_root_holds_at_most_twelve_modules() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 12
 
 
-@pytest.mark.parametrize(
-    "package, homes",
-    [
-        ("matplotlib", {"plots.py"}),
-        ("sqlalchemy", {"ledger", "databases"}),
-        ("psycopg", {"databases"}),
-        ("pyspark", {"engines", "engines.py"}),
-        ("fsspec", {"places.py", "stores.py"}),
-        ("upath", {"places.py", "stores.py"}),
-        ("typer", {"cli"}),
-        ("jinja2", {"report", "web"}),
-        ("fastapi", {"web"}),
-        ("uvicorn", {"web"}),
-        ("optuna", {"tune"}),
-    ],
-)
-def test_a_heavy_library_is_imported_in_its_own_place_only(package: str, homes: set[str]) -> None:
-    for module in MODULES:
-        if package in external(module):
-            assert homes & set(module.relative_to(SOURCE).parts), module.name
+def test_nobody_imports_a_private_module_of_another_package() -> None:
+    for path in MODULES:
+        for name in imported(path):
+            parts = name.split(".")
+            for i in (i for i, part in enumerate(parts) if re.match(r"_[a-z]", part)):
+                where = SOURCE.parent.joinpath(*parts[: i + 1])
+                if where.is_dir() or where.with_suffix(".py").exists():
+                    owner = ".".join(parts[:i])
+                    assert f"{dotted(path)}.".startswith(f"{owner}."), (dotted(path), name)
 
 
-def test_pandas_and_arrow_are_never_needed_but_by_spark() -> None:
-    for module in MODULES:
-        needed = external(module) & {"pandas", "pyarrow"}
-        assert not needed or (needed == {"pyarrow"} and module == SOURCE / "engines" / "spark.py")
+def test_what_a_room_above_answers_is_there() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    named = re.findall(r'answer_of\("([a-z_.]+):([a-z_]+)"', text)
+    named += [("republish.show.html", function) for function in re.findall(r'html_of\("([a-z_]+)"', text)]
+    assert {"count", "release_html"} < {function for _, function in named}
+    for module, function in named:
+        assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_no_module_loops_over_rows() -> None:
@@ -201,3 +80,30 @@ def test_no_module_loops_over_rows() -> None:
         assert not re.search(r"iter_rows\(|iterrows\(|itertuples\(", module.read_text(encoding="utf-8")), (
             module.name
         )
+
+
+def test_the_drawing_is_that_of_the_source(made: ModuleType) -> None:
+    page = made.PAGE.read_text(encoding="utf-8")
+    assert page == made.drawn(page), "run python docs/make_architecture.py"
+
+
+def test_the_walk_names_what_exists(made: ModuleType) -> None:
+    steps = re.findall(r"`([a-z_/]+\.py):([A-Za-z_.]+)`", made.PAGE.read_text(encoding="utf-8"))
+    assert len(steps) > 26
+    for file, name in steps:
+        tree: ast.AST = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+        for part in name.split("."):
+            found = [
+                node
+                for node in ast.iter_child_nodes(tree)
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part
+            ]
+            assert found, f"{file}:{name}"
+            tree = found[0]
+
+
+def test_contributing_has_a_line_for_every_room() -> None:
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    rooms = {f"{name}/" for name in rooms} | {path.name for path in SOURCE.glob("[a-z]*.py")}
+    assert rooms <= set(re.findall(r"`([a-z_]+(?:/|\.py))`", table))
