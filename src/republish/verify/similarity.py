@@ -23,7 +23,7 @@ from republish.inference.reasoning import BELIEF, DOMAIN, PAST
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory.memory import KEY, Memory
-from republish.microdata import Microdata, sensitive_codes
+from republish.microdata import sensitive_codes
 from republish.release.release import TABLE_PARQUET
 from republish.sources.paths import read_parquet
 from republish.verify.table import Check
@@ -74,11 +74,6 @@ def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[Int
     frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     return frame["group"].to_numpy(), codes
-
-
-def shown_to(reasoning: Reasoning, view: Microdata, folder: Path) -> Shown:
-    """What an adversary sees of a release of this view, as it lies on disk."""
-    return Shown(reasoning.respondents(view), *published_rows(folder, view.schema, view.values))
 
 
 def shown_in(series: Kept, entry: Entry, members: pl.DataFrame) -> Shown:

@@ -7,23 +7,24 @@ series are next door, in `verify_series`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
+from republish.errors import BrokenPromise, PolicyError, SchemaError
 from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
-from republish.release.release import COUNTERFEITS, LEVEL, TABLE_CSV, TABLE_PARQUET, Release
+from republish.release.grouped_table import GroupedTable, renumbered
+from republish.release.release import LEVEL, TABLE_CSV, Release, stored_table
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
 from republish.schema.schema import Schema
-from republish.sources.paths import nearby, parquet_rows, parquet_schema, read_csv, read_parquet
+from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 
 ANY = ROOT
@@ -104,42 +105,6 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     return found.with_checks(_labelled(frame, columns, schema))
 
 
-class Table(Protocol):
-    """What the checks need of a table: its columns, one at a time."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """The types of the columns."""
-        ...
-
-    @property
-    def height(self) -> int:
-        """The number of rows."""
-        ...
-
-    def __getitem__(self, name: str, /) -> pl.Series:
-        """One column."""
-        ...
-
-
-class _StoredTable:
-    """A stored table whose columns are read when asked for, so that a large release is never whole in memory."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.schema: Mapping[str, pl.DataType] = parquet_schema(path)
-        self.columns = list(self.schema)
-        self.height = parquet_rows(path)
-
-    def __getitem__(self, name: str, /) -> pl.Series:
-        return read_parquet(self._path, [name])[name]
-
-
 @dataclass(frozen=True)
 class AtLarge:
     """The table that a part belongs to: its sensitive values, code by code, and what it says of them."""
@@ -155,35 +120,46 @@ def verify_release(
 
     A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
     """
-    with nearby(folder / TABLE_PARQUET) as path:
-        frame = _StoredTable(path)
-        found = verify_frame(frame, schema, requirements, large=large)
-        same = [_same_tables(frame, folder, schema)] if (folder / TABLE_CSV).exists() else []
-        return found.with_checks(*same, _counterfeits_fit(frame, folder))
+    with stored_table(folder) as table:
+        return verify_stored(table, schema, requirements, large, folder / TABLE_CSV)
+
+
+def verify_stored(
+    table: GroupedTable,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    large: AtLarge | None = None,
+    csv: Path | None = None,
+) -> Verification:
+    """Check the table of a stored release, and the CSV table where there is one: see `verify_release`."""
+    found = verify_frame(table, schema, requirements, large=large)
+    same = [_same_tables(table, csv, schema)] if csv is not None and csv.exists() else []
+    return found.with_checks(*same, _counterfeits_fit(table))
 
 
 def verify_frame(
-    frame: Table,
+    frame: pl.DataFrame | GroupedTable,
     schema: Schema,
     requirements: Sequence[Requirement],
     suppressed: BoolArray | None = None,
     large: AtLarge | None = None,
 ) -> Verification:
     """Check a table, `suppressed` rows aside; see `verify_release` for `large`."""
-    columns = _quasi_columns(frame, schema)
+    table = frame if isinstance(frame, GroupedTable) else GroupedTable(frame)
+    columns = _quasi_columns(table, schema)
     if suppressed is None:
-        suppressed = np.zeros(frame.height, dtype=np.bool_)
+        suppressed = np.zeros(table.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
         raise PolicyError("these requirements need a sensitive column; label one in the schema")
     codes, values = (
-        sensitive_codes(frame[schema.sensitive.name], schema.sensitive, large.values if large else None)
+        sensitive_codes(table[schema.sensitive.name], schema.sensitive, large.values if large else None)
         if schema.sensitive is not None
-        else no_codes(frame.height)
+        else no_codes(table.height)
     )
     whole = whole_of(schema.sensitive, codes, values) if large is None else large.whole
-    group, groups = _number_groups(frame, columns)
+    group, groups = _number_groups(table, columns)
     kept = ~suppressed
-    group, groups = _renumber(group[kept]) if suppressed.any() else (group, groups)
+    group, groups = renumbered(group[kept]) if suppressed.any() else (group, groups)
     kept_codes = codes[kept] if suppressed.any() else codes
     sizes = np.bincount(group, minlength=groups)
     holds = np.ones((len(requirements), groups), dtype=np.bool_)
@@ -204,13 +180,13 @@ def verify_frame(
         )
         for i, requirement in enumerate(requirements)
     ]
-    if "group" in frame.columns:
-        levels = [LEVEL] if LEVEL in frame.columns else []
-        checks.append(_uniform(frame, [*levels, *columns]))
-    return Verification(frame.height, groups, int(suppressed.sum()), tuple(checks))
+    if "group" in table.columns:
+        levels = [LEVEL] if LEVEL in table.columns else []
+        checks.append(_uniform(table, [*levels, *columns]))
+    return Verification(table.height, groups, int(suppressed.sum()), tuple(checks))
 
 
-def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
+def _quasi_columns(frame: pl.DataFrame | GroupedTable, schema: Schema) -> list[str]:
     """The columns that hold quasi-identifiers, plain or as bounds."""
     columns = []
     for column in schema.quasi_identifiers:
@@ -250,88 +226,61 @@ def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
     return frame.select(pl.all_horizontal(pl.col(texts).eq_missing(pl.lit(ANY)))).to_series().to_numpy()
 
 
-def _number_groups(frame: Table, columns: list[str]) -> tuple[IntArray, int]:
-    """Groups as 0, 1, ..."""
-    if "group" not in frame.columns:
-        ranks = (
-            pl.DataFrame([frame[name] for name in columns])
-            .select(pl.struct(columns).rank("dense"))
-            .to_series()
-        )
-        return _renumber(ranks.to_numpy()) if frame.height else (np.zeros(0, dtype=np.int64), 0)
-    if frame["group"].null_count():
-        raise ViewError(f"every row needs a group; {frame['group'].null_count()} rows of the table have none")
-    return _renumber(frame["group"].to_numpy())
+def _number_groups(table: GroupedTable, columns: list[str]) -> tuple[IntArray, int]:
+    """Groups as 0, 1, ...: those that the table names, else rows alike in these columns."""
+    if "group" in table.columns:
+        return table.numbering[:2]
+    if not table.height:
+        return np.zeros(0, dtype=np.int64), 0
+    alike = pl.DataFrame([table[name] for name in columns]).select(pl.struct(columns).rank("dense"))
+    return renumbered(alike.to_series().to_numpy())
 
 
-def _renumber(group: IntArray) -> tuple[IntArray, int]:
-    if (
-        np.issubdtype(group.dtype, np.integer)
-        and len(group)
-        and group.min() >= 0
-        and group.max() < 4 * len(group)
-    ):
-        used = np.bincount(group) > 0
-        return (np.cumsum(used) - 1)[group], int(used.sum())
-    names, place = np.unique(group, return_inverse=True)
-    return place.astype(np.int64), len(names)
-
-
-def _uniform(frame: Table, columns: list[str]) -> Check:
+def _uniform(table: GroupedTable, columns: list[str]) -> Check:
     """All rows of a group must show the same cells: else the group is a claim, not a protection."""
-    group, groups = _number_groups(frame, columns)
-    first = np.empty(groups, dtype=np.int64)
-    first[group] = np.arange(frame.height)
-    differs = np.zeros(frame.height, dtype=np.bool_)
-    for name in columns:
-        column = frame[name]
-        differs |= column.ne_missing(column.gather(first).gather(group)).to_numpy()
-    broken = np.unique(group[differs])
+    differs = table.apart(columns)
     return Check(
         "uniform groups",
         not differs.any(),
         "All rows of a group show the same quasi-identifiers.",
         None,
-        len(broken),
+        len(np.unique(table.numbering.group[differs])),
         int(differs.sum()),
     )
 
 
 def same_tables(folder: Path, schema: Schema) -> Check:
     """The CSV table of a stored release must say what its Parquet table says."""
-    with nearby(folder / TABLE_PARQUET) as path:
-        return _same_tables(_StoredTable(path), folder, schema)
+    with stored_table(folder) as table:
+        return _same_tables(table, folder / TABLE_CSV, schema)
 
 
-def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
+def _same_tables(table: GroupedTable, text: Path, schema: Schema) -> Check:
     """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
-    levels = [LEVEL] if LEVEL in frame.columns else []
+    levels = [LEVEL] if LEVEL in table.columns else []
     plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     cells = [column.name for column in schema.quasi_identifiers]
-    types = {name: frame.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
-    csv = read_csv(folder / TABLE_CSV, schema_overrides=types)
-    if csv.height != frame.height or set(csv.columns) != set(types):
-        return Check("same tables", False, _SAME, None, 0, max(csv.height, frame.height))
-    differs = np.zeros(frame.height, dtype=np.bool_)
+    types = {name: table.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
+    csv = read_csv(text, schema_overrides=types)
+    if csv.height != table.height or set(csv.columns) != set(types):
+        return Check("same tables", False, _SAME, None, 0, max(csv.height, table.height))
+    differs = np.zeros(table.height, dtype=np.bool_)
     for name in plain:
-        differs |= csv.drop_in_place(name).ne_missing(frame[name]).to_numpy()
-    group, groups = _number_groups(frame, [])
-    a_row = np.empty(groups, dtype=np.int64)
-    a_row[group] = np.arange(frame.height)
+        differs |= csv.drop_in_place(name).ne_missing(table[name]).to_numpy()
     for name in cells:
-        expected = _spelled(frame, name, a_row).gather(group)
+        expected = _spelled(table, name).gather(table.numbering.group)
         differs |= csv.drop_in_place(name).ne_missing(expected).to_numpy()
     return Check("same tables", not differs.any(), _SAME, None, 0, int(differs.sum()))
 
 
-def _spelled(frame: Table, name: str, rows: IntArray) -> pl.Series:
-    """The cells of some rows of the typed table as the CSV table must spell them."""
-    missing = frame[f"{name}_missing"].gather(rows) if f"{name}_missing" in frame.columns else None
-    if name in frame.columns:
-        cell = frame[name].gather(rows)
+def _spelled(table: GroupedTable, name: str) -> pl.Series:
+    """The cell of every group of the typed table as the CSV table must spell it."""
+    missing = table.of_groups(f"{name}_missing") if f"{name}_missing" in table.columns else None
+    if name in table.columns:
+        cell = table.of_groups(name)
         text = _spelled_set(cell) if cell.dtype == pl.List else cell
     else:
-        low, high = (frame[f"{name}_{end}"].gather(rows).cast(pl.String) for end in ("lo", "hi"))
+        low, high = (table.of_groups(f"{name}_{end}").cast(pl.String) for end in ("lo", "hi"))
         dash = low.str.contains("-", literal=True) | high.str.contains("-", literal=True)
         mark = pl.select(pl.when(dash).then(pl.lit("..")).otherwise(pl.lit("-"))).to_series()
         text = pl.select(pl.when(low == high).then(low).otherwise("[" + low + mark + high + "]")).to_series()
@@ -350,13 +299,12 @@ def _spelled_set(cell: pl.Series) -> pl.Series:
     return pl.select(pl.when(single & ~odd).then(only).otherwise("{" + escaped + "}")).to_series()
 
 
-def _counterfeits_fit(frame: Table, folder: Path) -> Check:
+def _counterfeits_fit(table: GroupedTable) -> Check:
     """Counterfeit statistics may name published groups only, and never more rows than the group has."""
-    path = folder / COUNTERFEITS
     wrong = 0
-    if path.exists():
-        sizes = frame["group"].to_frame().group_by("group").len()
-        stated = read_csv(path, schema_overrides={"group": pl.Int32}).join(sizes, on="group", how="left")
+    if table.counterfeits is not None:
+        sizes = table["group"].to_frame().group_by("group").len()
+        stated = table.counterfeits.join(sizes, on="group", how="left")
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
         ).height
