@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.attacks import BELIEVES, EXCLUDES, Adversary, names, obstacle
+from republish.attacks import Adversary, AdversaryOptions, Means, without_views
 from republish.errors import PolicyError
 from republish.ledger.files import sync_folder
 from republish.secret import Secret
@@ -144,19 +144,16 @@ def _adversary(series: Series, asked: Settings, known: Knowledge | Extracted | N
     ):
         raise PolicyError("compromised must be a share from 0 to below 1")
     if gate is None:
-        return Adversary(COMPROMISED if share is None else float(share), knowledge=known)
+        return AdversaryOptions(COMPROMISED if share is None else float(share)).adversary(known)
     hers = gate.adversaries(known)[0]
     return hers if share is None else replace(hers, compromised=float(share))
 
 
 def _require_attacks(attacks: tuple[str, ...], adversary: Adversary) -> None:
-    possible = names(EXCLUDES, BELIEVES)
+    possible = without_views()
     if not attacks or any(name not in possible for name in attacks):
         raise PolicyError(f"the attacks of a search must be among {', '.join(possible)}")
-    for name in attacks:
-        hindrance = obstacle(name, adversary, views=False)
-        if hindrance is not None:
-            raise PolicyError(f"{name} cannot be made: {hindrance}")
+    Means(adversary).require(attacks)
 
 
 def _secret(secret: Secret, seed: int) -> Secret:

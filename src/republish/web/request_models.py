@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 MOST_BOXES = 5_000
 _ROUND = 6
 _MOST_SEED = 2**63 - 1
-_GRANTED: dict[str, tuple[type, ...]] = {
-    "compromised": (int, float),
-    "event_lists": (bool,),
-    "seed": (int,),
-    "cascade": (bool,),
-    "posterior": (str,),
-    "steps": (int, type(None)),
-    "certainty": (int, float),
-    "membership": (str,),
-}
 
 
 def picture(release: Release, axes: tuple[str, str] | None) -> dict[str, Any]:
@@ -107,40 +97,23 @@ def frontiers(root: Path) -> list[dict[str, Any]]:
 
 def granted(adversary: Mapping[str, Any]) -> dict[str, Any]:
     """What an adversary is granted, as plain settings; people cannot be named at the desk."""
-    from republish.attacks import Adversary
+    from republish.attacks import AdversaryOptions
 
-    unknown = sorted(set(adversary) - set(_GRANTED))
-    if unknown:
-        raise PolicyError(
-            f"an adversary has no setting {', '.join(unknown)}; she may have {', '.join(_GRANTED)}"
-        )
-    for name, value in adversary.items():
-        kinds = _GRANTED[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise PolicyError(
-                f"{name} of an adversary must be {' or '.join(kind.__name__ for kind in kinds)}"
-            )
-    if not 0 <= adversary.get("seed", 0) <= _MOST_SEED:
+    seed = adversary.get("seed", 0)
+    if isinstance(seed, int) and not 0 <= seed <= _MOST_SEED:
         raise Invalid(f"seed of an adversary must be a whole number from 0 to {_MOST_SEED}")
-    Adversary(**adversary)
+    AdversaryOptions.from_mapping(adversary)
     return dict(adversary)
 
 
 def require_attackable(series: Series, adversary: Mapping[str, Any], attacks: Sequence[str] | None) -> None:
     """Refuse before a job is started what could not be done."""
-    from republish.attacks import Adversary, informed, obstacle
+    from republish.attacks import AdversaryOptions, Means, informed, without_views
 
     if not series.records:
         raise PolicyError("there is nothing to attack yet; publish a first view")
-    if attacks is None:
-        return
-    if not attacks:
-        raise PolicyError("at least one attack must be named")
-    hers = informed(Adversary(**adversary), series)
-    for name in attacks:
-        reason = obstacle(name, hers, False)
-        if reason is not None:
-            raise PolicyError(f"{name} cannot be made: {reason}")
+    hers = informed(AdversaryOptions(**adversary).adversary(), series)
+    Means(hers, after_each=True).choose(attacks, without_views())
 
 
 def require_moment(series: Series, as_of: str | None) -> None:

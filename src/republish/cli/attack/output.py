@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.cli.attack.input import Made
+from republish.cli.attack.input import AttackRun
 from republish.cli.output import say, say_table
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def say_adversary(history: History, adversary: Adversary, one_of_many: bool = Fa
     say(f"{history.releases} releases, {history.people:,} people; the adversary {knows}")
 
 
-def say_summaries(made: Sequence[Made], one_of_many: bool = False) -> None:
+def say_summaries(made: Sequence[AttackRun], one_of_many: bool = False) -> None:
     """One line for every attack, and what those with a budget did not get to the end of."""
     say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
     left = (
@@ -71,7 +71,7 @@ def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
         say(f"{label}: {sentence}")
 
 
-def say_over_time(made: Sequence[Made]) -> None:
+def say_over_time(made: Sequence[AttackRun]) -> None:
     """What was found after each release: the share determined and the mean confidence of every attack."""
     for title, figure in (("determined", "determined_share"), ("mean confidence", "mean_confidence")):
         columns = [[getattr(part, figure) for part in one.after_release or ()] for one in made]
@@ -118,7 +118,13 @@ def say_measures(measures: SeriesMeasures) -> None:
     )
 
 
-def draw(made: Sequence[Made], path: Path) -> None:
+def say_left_out(left_out: Mapping[str, str]) -> None:
+    """Which attacks were not made, and why."""
+    for name, reason in left_out.items():
+        say(f"{name}: left out, for {reason}")
+
+
+def draw(made: Sequence[AttackRun], path: Path) -> None:
     """Every attack over the releases; where only believers were asked for at once, their gain and confidence."""
     from republish.show.plots import plot_attacks
 
