@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from republish.cli.options import gathered
-from republish.cli.output import Json, counted, number, say, say_json, say_table
+from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.show.numbers import number
 
 if TYPE_CHECKING:
     from republish.knowledge import Extracted, Knowledge
-    from republish.tune import Point, Settings, Tuned
+    from republish.tune import Point, SearchSettings, Tuned
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ class TuneOptions:
             raise PolicyError("give either --max-gain or --max-determined")
         return limits
 
-    def settings(self, knowledge: Knowledge | Extracted | None) -> Settings:
+    def settings(self, knowledge: Knowledge | Extracted | None) -> SearchSettings:
         """How the search goes about it."""
-        from republish.tune import Settings
+        from republish.tune import SearchSettings
 
-        return Settings(
+        return SearchSettings(
             publishers=_names(self.publishers),
             trials=self.trials,
             compromised=self.compromised,
