@@ -9,7 +9,8 @@ import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered
-from republish.cli.output import Json, counted, number, say, say_json, say_table
+from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.show.numbers import day, number
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -77,7 +78,7 @@ def _line(series: Series, entry: Any) -> dict[str, Any]:
     payload = entry.payload
     return {
         "release": entry.release,
-        "as_of": payload["as_of"][:10],
+        "as_of": day(payload["as_of"]),
         **{key: payload[key] for key in ("rows", "groups", "suppressed", "counterfeits")},
         **{key: payload["arrivals"][key] for key in ("new", "returned", "left")},
         "penalty": payload["measures"]["penalty"],

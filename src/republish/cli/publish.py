@@ -12,7 +12,8 @@ import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered
-from republish.cli.output import Json, console, number, say, say_json, steps
+from republish.cli.output import Json, console, say, say_json, steps
+from republish.show.numbers import number
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict

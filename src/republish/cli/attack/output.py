@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from republish.cli.attack.input import AttackRun
 from republish.cli.output import say, say_table
+from republish.show.numbers import percent
 
 if TYPE_CHECKING:
     from republish.attacks import (
@@ -35,7 +36,7 @@ def say_adversary(history: History, adversary: Adversary, one_of_many: bool = Fa
     if adversary.event_lists:
         has.append("when people came, changed and left")
     if isinstance(share, float) and share:
-        has.append(f"the values of {share:.1%} of them")
+        has.append(f"the values of {percent(share)} of them")
     knows = f"knows {', and '.join([', '.join(has[:-1]), has[-1]] if has[1:] else has)}"
     if adversary.membership != "known":
         knows = "matches quasi-identifiers to groups" + (f"; she {knows}" if has else "")
@@ -64,7 +65,7 @@ def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
     if unclear.undecided:
         share = unclear.people / max(people, 1)
         say(
-            f"{label}: {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
+            f"{label}: {unclear.people:,} more people ({percent(share)}, {unclear.undecided:,} lives) are "
             "undecided: the budget ran out before a second value was found, so they may be determined too"
         )
     for sentence in unclear.besides():
@@ -98,8 +99,8 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
         "her probability of the true value; above .5, .9: shares of rows"
     )
     for result in beliefs:
-        made = ", ".join(f"{name} {share:.1%}" for name, share in result.overall.used.items())
-        share = f"{result.ever_above_nine_tenths:.1%}"
+        made = ", ".join(f"{name} {percent(share)}" for name, share in result.overall.used.items())
+        share = percent(result.ever_above_nine_tenths)
         say(
             f"{result.name}, {result.label}: surer than .9 at some time, untold, of {share} of "
             f"{result.people:,} people; posteriors: {made} of rows, {result.overall.fallbacks:.2%} fell back to shares"

@@ -45,7 +45,7 @@ class _Trial:
     meant: tuple[str, ...] = ()
 
 
-class Working(Page):
+class JobPages(Page):
     """Upload, check, trial run, confirm, progress, result; and attacks."""
 
     def __init__(self, desk: Desk) -> None:
@@ -137,9 +137,9 @@ class Working(Page):
         found = self._job(request)
         return self.page(request, "job.html", 404 if found["job"] is None else 200, **found)
 
-    def job_part(self, request: Request) -> Response:
+    def job_progress(self, request: Request) -> Response:
         """The same without the page around it, for a page that is open already."""
-        return self.page(request, "job_part.html", **self._job(request))
+        return self.page(request, "job_progress.html", **self._job(request))
 
     def _job(self, request: Request) -> dict[str, Any]:
         found = self.desk.one(request.path_params["name"])
