@@ -30,7 +30,7 @@ from republish import (
 from republish.attacks import BELIEVES, Adversary, Summary, Unclear, attack, names
 from republish.gate.limits import LIMITS, gate_from_mapping, parse_gate
 from republish.gate.run import judge_again
-from republish.gate.verdict import Breach, Found, Verdict, verdict_from
+from republish.gate.verdict import AttackFigures, LimitBreach, Verdict, verdict_from
 from republish.ledger import crash_points
 from republish.publishing.maintenance import forget
 
@@ -195,7 +195,7 @@ FIGURES = Summary(200, 5, 0.025, 0.1, 0.4, 0.3, 0.95, 0.12)
 def test_a_broken_limit_says_by_how_much_and_for_how_many(
     limit: str, allowed: float, people: int, sentence: str
 ) -> None:
-    verdict = Verdict({limit: allowed}, (Found("tau", FIGURES, above_limit=3),))
+    verdict = Verdict({limit: allowed}, (AttackFigures("tau", FIGURES, above_limit=3),))
     (breach,) = verdict.breaches
     assert breach.people == people
     assert breach.excess == pytest.approx(getattr(FIGURES, LIMITS[limit]) - allowed)
@@ -210,18 +210,18 @@ def test_a_broken_limit_says_by_how_much_and_for_how_many(
 
 def test_the_worst_draw_decides() -> None:
     better = replace(FIGURES, determined=1, determined_share=0.005)
-    found = (Found("tau", better), Found("tau", FIGURES), Found("linear", better))
+    found = (AttackFigures("tau", better), AttackFigures("tau", FIGURES), AttackFigures("linear", better))
     verdict = Verdict({"max_determined": 0.01}, found)
-    assert verdict.breaches == (Breach("max_determined", 0.01, found[1]),)
+    assert verdict.breaches == (LimitBreach("max_determined", 0.01, found[1]),)
     assert verdict.worst() == {"tau": {"max_determined": 0.025}, "linear": {"max_determined": 0.005}}
     assert verdict_from(json.loads(json.dumps(verdict.as_dict()))) == verdict
 
 
 def test_undecided_people_are_said_beside_those_determined() -> None:
     found = (
-        Found("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
-        Found("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
-        Found("tau", FIGURES),
+        AttackFigures("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
+        AttackFigures("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
+        AttackFigures("tau", FIGURES),
     )
     note = (
         "linear: 5 of 200 people are determined, and 40 more are undecided, for the budget ran out before a "
@@ -239,9 +239,11 @@ def test_undecided_people_are_said_beside_those_determined() -> None:
     assert verdict_from(json.loads(json.dumps(passes.as_dict()))) == passes
     broken = Verdict({"max_determined": 0.01}, found[1:2])
     assert broken.breaches[0].sentence().endswith("1.50 points too many, and 40 more are undecided")
-    none = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 0, 0)),))
+    none = Verdict({"max_determined": 0.5}, (AttackFigures("linear", FIGURES, unclear=Unclear(0, 0, 0, 0)),))
     assert none.notes == ()
-    rest = Verdict({"max_determined": 0.5}, (Found("linear", FIGURES, unclear=Unclear(0, 0, 3, 1200)),))
+    rest = Verdict(
+        {"max_determined": 0.5}, (AttackFigures("linear", FIGURES, unclear=Unclear(0, 0, 3, 1200)),)
+    )
     assert rest.notes == (
         "linear: the probabilities of 3 lives had not settled",
         "linear: the equations of 1,200 lives were too many to solve, and they were only searched",
@@ -250,9 +252,9 @@ def test_undecided_people_are_said_beside_those_determined() -> None:
 
 def test_undecided_people_are_limited() -> None:
     found = (
-        Found("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
-        Found("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
-        Found("tau", FIGURES),
+        AttackFigures("linear", FIGURES, unclear=Unclear(7, 7, 0, 0)),
+        AttackFigures("linear", FIGURES, unclear=Unclear(40, 40, 0, 0)),
+        AttackFigures("tau", FIGURES),
     )
     verdict = Verdict({"max_undecided": 0.1}, found)
     (breach,) = verdict.breaches
@@ -267,11 +269,11 @@ def test_undecided_people_are_limited() -> None:
 
 @pytest.mark.parametrize("figure", [None, float("nan")])
 def test_what_an_attack_does_not_say_does_not_pass(figure: float | None) -> None:
-    verdict = Verdict({"max_gain": 1.0}, (Found("tau", replace(FIGURES, gain=figure)),))
+    verdict = Verdict({"max_gain": 1.0}, (AttackFigures("tau", replace(FIGURES, gain=figure)),))
     with pytest.raises(PolicyError, match="max_gain limits a figure that tau does not give"):
         verdict.require()
     with pytest.raises(PolicyError, match="max_undecided limits a figure that linear does not give"):
-        Verdict({"max_undecided": 1.0}, (Found("linear", FIGURES),)).require()
+        Verdict({"max_undecided": 1.0}, (AttackFigures("linear", FIGURES),)).require()
 
 
 def test_a_gate_with_nobody_left_to_attack_lets_nothing_pass(tmp_path: Path) -> None:

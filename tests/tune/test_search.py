@@ -31,7 +31,7 @@ from republish import (
 )
 from republish.policy import policy_from_mapping
 from republish.requirements import LDiversity
-from republish.tune import Point, Settings, Tuned, chosen_policy, kept, tune, write_policy
+from republish.tune import Point, SearchSettings, Tuned, chosen_policy, kept, tune, write_policy
 from republish.tune.views import read_views
 from tune.small import QUICK, SCHEMA, begin, figures, views
 
@@ -76,7 +76,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Series,
 
 def search(series: Series, trials: int = 8, limits: Any = None, **more: Any) -> Tuned:
     given = {"publishers": QUICK, "attacks": ("tau",), **more}
-    return tune(series, views(), limits or DETERMINED, Settings(trials=trials, **given))
+    return tune(series, views(), limits or DETERMINED, SearchSettings(trials=trials, **given))
 
 
 def contents(series: Series) -> dict[str, bytes]:
@@ -181,9 +181,9 @@ import sys
 sys.path[:0] = [{tests!r}]
 from pathlib import Path
 from republish import Series
-from republish.tune import Settings, tune
+from republish.tune import SearchSettings, tune
 from tune.small import QUICK, views
-settings = Settings(trials=40, publishers=QUICK, attacks=("tau",))
+settings = SearchSettings(trials=40, publishers=QUICK, attacks=("tau",))
 tune(Series.open({root!r}), views(), {{"max_determined": 0.05}}, settings, lambda done, of: print(done, flush=True))
 """
 
@@ -205,7 +205,7 @@ def test_a_search_that_was_killed_goes_on_and_leaves_no_raw_series_behind(tmp_pa
     done = len(kept(series)[0].points)
     assert done >= 2
     seen: list[int] = []
-    settings = Settings(trials=done + 1, publishers=QUICK, attacks=("tau",))
+    settings = SearchSettings(trials=done + 1, publishers=QUICK, attacks=("tau",))
     found = tune(series, views(), DETERMINED, settings, lambda now, _all: seen.append(now))
     assert seen[0] >= done
     assert len(found.points) == done + 1
@@ -227,7 +227,7 @@ def test_finished_trials_serve_another_limit(tmp_path: Path, monkeypatch: pytest
 def test_other_views_are_another_search(tmp_path: Path) -> None:
     series = begin(tmp_path / "s")
     search(series, trials=2)
-    tune(series, views()[:2], DETERMINED, Settings(trials=2, publishers=QUICK, attacks=("tau",)))
+    tune(series, views()[:2], DETERMINED, SearchSettings(trials=2, publishers=QUICK, attacks=("tau",)))
     assert len(kept(series)) == 2
 
 
@@ -239,7 +239,7 @@ def test_a_second_search_at_the_same_time_is_refused(tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="tune"):
             search(series, trials=2)
 
-    tune(series, views(), DETERMINED, Settings(trials=1, publishers=QUICK, attacks=("tau",)), again)
+    tune(series, views(), DETERMINED, SearchSettings(trials=1, publishers=QUICK, attacks=("tau",)), again)
 
 
 # Infeasible points ----------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_a_second_search_at_the_same_time_is_refused(tmp_path: Path) -> None:
 
 def test_parameters_that_cannot_publish_are_infeasible_and_the_search_goes_on(tmp_path: Path) -> None:
     one_value = [view.with_columns(dx=pl.lit("flu")) for view in views()]
-    settings = Settings(trials=3, publishers=("m-invariance", "mondrian"), attacks=("tau",))
+    settings = SearchSettings(trials=3, publishers=("m-invariance", "mondrian"), attacks=("tau",))
     found = tune(begin(tmp_path / "s", Mondrian(k=3), one_table=True), one_value, DETERMINED, settings)
     by_name = {point.publisher: point for point in found.points}
     assert not by_name["m-invariance"].feasible
@@ -274,14 +274,14 @@ def test_that_nobody_is_left_to_attack_is_no_safety(tmp_path: Path) -> None:
         begin(tmp_path / "s"),
         views(),
         DETERMINED,
-        Settings(trials=1, compromised=0.9999, attacks=("compromised",)),
+        SearchSettings(trials=1, compromised=0.9999, attacks=("compromised",)),
     )
     assert "people who are not compromised" in found.points[0].why
 
 
 def test_where_nothing_can_publish_nothing_is_chosen(tmp_path: Path) -> None:
     one_value = [view.with_columns(dx=pl.lit("flu")) for view in views()]
-    settings = Settings(trials=3, publishers=("m-invariance",), attacks=("tau",))
+    settings = SearchSettings(trials=3, publishers=("m-invariance",), attacks=("tau",))
     found = tune(begin(tmp_path / "s"), one_value, {"max_determined": 1.0}, settings)
     assert found.best is None
     assert found.nearest is None
@@ -290,7 +290,7 @@ def test_where_nothing_can_publish_nothing_is_chosen(tmp_path: Path) -> None:
 
 def test_what_the_gate_would_refuse_is_infeasible(tmp_path: Path) -> None:
     gate = Gate(max_determined=0.05, attacks=("intersection",))
-    settings = Settings(trials=2, publishers=("mondrian",), attacks=("tau",))
+    settings = SearchSettings(trials=2, publishers=("mondrian",), attacks=("tau",))
     found = tune(
         begin(tmp_path / "s", Mondrian(k=2), one_table=True, gate=gate),
         views(),
@@ -303,10 +303,10 @@ def test_what_the_gate_would_refuse_is_infeasible(tmp_path: Path) -> None:
 
 def test_too_many_counterfeits_are_infeasible(tmp_path: Path) -> None:
     rare = [view.with_columns(dx=pl.Series(["flu"] * 30 + ["cold"] * 10)) for view in views()]
-    settings = Settings(trials=1, publishers=("tau-safety",), attacks=("tau",), max_counterfeits=0.1)
+    settings = SearchSettings(trials=1, publishers=("tau-safety",), attacks=("tau",), max_counterfeits=0.1)
     found = tune(begin(tmp_path / "s", TauSafety(m=2)), rare, DETERMINED, settings)
     assert "counterfeits" in found.points[0].why
-    more = Settings(trials=1, publishers=("tau-safety",), attacks=("tau",), max_counterfeits=2)
+    more = SearchSettings(trials=1, publishers=("tau-safety",), attacks=("tau",), max_counterfeits=2)
     assert tune(begin(tmp_path / "t", TauSafety(m=2)), rare, DETERMINED, more).points[0].counterfeits > 0.1
 
 
@@ -326,12 +326,12 @@ def test_requirements_of_the_series_bind_every_point(tmp_path: Path) -> None:
 
 def test_the_gain_needs_knowledge(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="knowledge"):
-        tune(begin(tmp_path / "s"), views(), {"max_gain": 0.1}, Settings(trials=1))
+        tune(begin(tmp_path / "s"), views(), {"max_gain": 0.1}, SearchSettings(trials=1))
 
 
 def test_the_gain_of_beliefs_is_the_risk(tmp_path: Path) -> None:
     series = begin(tmp_path / "s", JSReduce(k=2, crowd=4.0))
-    settings = Settings(trials=3, publishers=("js-reduce", "mondrian"), attacks=("beliefs",))
+    settings = SearchSettings(trials=3, publishers=("js-reduce", "mondrian"), attacks=("beliefs",))
     found = tune(series, views(), {"max_gain": 0.9}, settings)
     assert [point.publisher for point in found.points] == ["js-reduce", "js-reduce", "mondrian"]
     assert all(point.feasible for point in found.points)
@@ -363,7 +363,7 @@ def test_a_sample_keeps_the_same_people_in_all_views(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_limits_that_mean_nothing_are_refused(tmp_path: Path, limits: Any) -> None:
     with pytest.raises(PolicyError, match=r"limit|from 0 to 1"):
-        tune(begin(tmp_path / "s"), views(), limits, Settings(trials=1))
+        tune(begin(tmp_path / "s"), views(), limits, SearchSettings(trials=1))
 
 
 @pytest.mark.parametrize(
@@ -375,21 +375,21 @@ def test_limits_that_mean_nothing_are_refused(tmp_path: Path, limits: Any) -> No
 def test_settings_that_mean_nothing_are_refused(tmp_path: Path, wrong: Any) -> None:
     series = begin(tmp_path / "s")
     with pytest.raises(PolicyError):
-        tune(series, views(), DETERMINED, Settings(**{"trials": 1, **wrong}))
+        tune(series, views(), DETERMINED, SearchSettings(**{"trials": 1, **wrong}))
     assert kept(series) == []
 
 
 def test_a_view_that_cannot_be_read_is_named_before_anything_is_tried(tmp_path: Path) -> None:
     series = begin(tmp_path / "s")
     with pytest.raises(SchemaError, match=r"view 2: .*weight"):
-        tune(series, [views()[0], views()[1].drop("weight")], DETERMINED, Settings(trials=1))
+        tune(series, [views()[0], views()[1].drop("weight")], DETERMINED, SearchSettings(trials=1))
     with pytest.raises(ViewError, match="view 1: there is no file"):
-        tune(series, [tmp_path / "none.csv"], DETERMINED, Settings(trials=1))
+        tune(series, [tmp_path / "none.csv"], DETERMINED, SearchSettings(trials=1))
     with pytest.raises(ViewError, match="view 1") as twice:
-        tune(series, [pl.concat([views()[0]] * 2)], DETERMINED, Settings(trials=1))
+        tune(series, [pl.concat([views()[0]] * 2)], DETERMINED, SearchSettings(trials=1))
     assert "SECRET" not in str(twice.value)
     with pytest.raises(PolicyError, match="at least one raw view"):
-        tune(series, [], DETERMINED, Settings(trials=1))
+        tune(series, [], DETERMINED, SearchSettings(trials=1))
     assert not (series.root / "private" / "tune").exists()
 
 

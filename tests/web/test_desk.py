@@ -181,10 +181,10 @@ def test_a_picture_of_one_quasi_identifier_has_sizes_and_no_boxes(tmp_path: Path
 
 
 def test_a_picture_has_at_most_5000_boxes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from republish.web import request_models
+    from republish.web import documents
 
     groups = desk.release_picture("visits", 1)["groups"]
-    monkeypatch.setattr(request_models, "MOST_BOXES", 7)
+    monkeypatch.setattr(documents, "MOST_BOXES", 7)
     found = desk.release_picture("visits", 1)
     assert len(found["boxes"]) == 7
     assert found["left_out"] == groups - 7

@@ -6,15 +6,26 @@ values are used to score them and for nothing else. No attack ever excludes a tr
 
 from __future__ import annotations
 
-from republish.attacks.adversary import MEMBERSHIPS, Adversary
+from republish.attacks.adversary import MEMBERSHIPS, Adversary, AdversaryOptions
 from republish.attacks.believing.beliefs import Told, beliefs
 from republish.attacks.believing.register import Register, granted_view, register_of
+from republish.attacks.choose import Choice, Means, obstacle, without_views
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, Table, history_of
-from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, names, obstacle
+from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, names
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
-from republish.attacks.run import Result, Target, attack, attack_beliefs, informed, over_time, run, target_of
+from republish.attacks.run import (
+    Result,
+    Target,
+    attack,
+    attack_beliefs,
+    informed,
+    over_time,
+    run,
+    target_of,
+    target_with_views,
+)
 from republish.attacks.series_measures import SeriesMeasures, measure_series
 from republish.attacks.summary import Summary
 
@@ -27,13 +38,16 @@ __all__ = [
     "MEMBERSHIPS",
     "REPLAYS",
     "Adversary",
+    "AdversaryOptions",
     "AttackResult",
     "BeliefResult",
     "Believed",
+    "Choice",
     "Correlation",
     "Exposure",
     "Findings",
     "History",
+    "Means",
     "Register",
     "Result",
     "SeriesMeasures",
@@ -58,6 +72,8 @@ __all__ = [
     "register_of",
     "run",
     "target_of",
+    "target_with_views",
+    "without_views",
 ]
 
 ATTACKS = tuple(names(EXCLUDES))

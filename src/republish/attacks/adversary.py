@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,13 @@ from republish.knowledge import Extracted, Knowledge
 
 KNOWN, MATCHED = "known", "matched"
 MEMBERSHIPS = (KNOWN, MATCHED)
+_KINDS: dict[Any, tuple[type, ...]] = {
+    "float": (int, float),
+    "bool": (bool,),
+    "int": (int,),
+    "str": (str,),
+    "int | None": (int, type(None)),
+}
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,51 @@ class Adversary:
         else:
             people = np.random.default_rng(self.seed).random(shape) < self.compromised
         return Told(people, self.certainty) if people.any() else None
+
+
+@dataclass(frozen=True)
+class AdversaryOptions:
+    """What an adversary is granted, as a command, a gate or a request writes it down; she is made of it here alone.
+
+    The settings of `Adversary` with nobody named, and without knowledge, which is read from elsewhere.
+    """
+
+    compromised: float = 0.0
+    event_lists: bool = True
+    seed: int = 0
+    cascade: bool = True
+    posterior: str = "exact"
+    steps: int | None = None
+    certainty: float = 1.0
+    cascading: str = "prior"
+    membership: str = KNOWN
+
+    @classmethod
+    def among(cls, settings: Mapping[str, Any]) -> AdversaryOptions:
+        """Those of these settings that an adversary has; what is not there, or `None`, is as by default."""
+        given = {item.name: settings.get(item.name) for item in fields(cls)}
+        return cls(**{name: value for name, value in given.items() if value is not None})
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> AdversaryOptions:
+        """What somebody asked for; refused where it is no setting, of a wrong type or out of range."""
+        kinds = {item.name: _KINDS[item.type] for item in fields(cls)}
+        unknown = sorted(set(settings) - set(kinds))
+        if unknown:
+            raise PolicyError(
+                f"an adversary has no setting {', '.join(unknown)}; she may have {', '.join(kinds)}"
+            )
+        for name, value in settings.items():
+            if not isinstance(value, kinds[name]) or (isinstance(value, bool) and bool not in kinds[name]):
+                expected = " or ".join(kind.__name__ for kind in kinds[name])
+                raise PolicyError(f"{name} of an adversary must be {expected}")
+        options = cls(**settings)
+        options.adversary()
+        return options
+
+    def adversary(self, knowledge: Knowledge | Extracted | None = None) -> Adversary:
+        """The adversary who is granted this, and this knowledge."""
+        return Adversary(**asdict(self), knowledge=knowledge)
 
 
 def _is_whole(value: Any) -> bool:

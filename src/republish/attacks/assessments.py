@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from republish.errors import LedgerError, PolicyError
 from republish.ledger.files import sync_folder, write, writing
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _CHANGES = ("release", "adopt", "forget")  # entries after which attacks may find something else
 _FOLDER = "assessments"
-_OTHER = "it is for an adversary who does not know who is in which group (membership matched); make it alone"
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def assess(
         PolicyError: there is nothing to attack, or an attack that was named cannot be made.
         LedgerError: the series went on in the meantime.
     """
-    from republish.attacks import informed, over_time, run
+    from republish.attacks import Means, informed, over_time, run, without_views
 
     head, releases = series.ledger.head.digest, len(series.records)
     if not releases:
@@ -115,8 +114,9 @@ def assess(
     hers = informed(adversary, series)
     if views is not None and len(views) != releases:
         raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
-    wanted, left_out = _chosen(hers, names, views is not None)
-    target = _target(_Given(series, views), hers, wanted, left_out if names is None else None)
+    means = Means(hers, views is not None, after_each=True)
+    wanted, left_out = means.choose(names, without_views())
+    target = _target(series, views, hers, wanted, left_out if names is None else None)
     if series.ledger.head.digest != head:
         raise LedgerError("the series went on while it was read; repeat the attack")
     found, unclear = {}, {}
@@ -168,69 +168,33 @@ def kept(series: Series) -> list[Assessment]:
     return sorted(found, key=lambda one: one.made_at)
 
 
-class _Given(NamedTuple):
-    """A series, and the raw views of its releases where they are at hand."""
-
-    series: Series
-    views: Sequence[Any] | None
-
-    def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
-        """All that these attacks need."""
-        from republish.attacks import BELIEVES, granted_view, target_of
-        from republish.attacks import names as names_of
-
-        series, known = self.series, adversary.knowledge
-        if self.views is None:
-            return target_of(series, adversary, wanted)
-        numbered = list(enumerate(self.views, start=1))
-        if known is None or not set(wanted) & set(names_of(BELIEVES)):
-            truth = [series.true_codes(number, view) for number, view in numbered]
-        else:
-            truth = [granted_view(series, number, view, known.classes) for number, view in numbered]
-        return target_of(series, adversary, wanted, truth, self.views)
-
-
-def _chosen(
-    adversary: Adversary, names: Sequence[str] | None, views: bool
-) -> tuple[list[str], dict[str, str]]:
-    """The attacks to make; where none were named, also those that cannot be made, each with the reason."""
-    from republish.attacks import BELIEVES, EXCLUDES, MATCHES, REPLAYS, obstacle
-    from republish.attacks import names as names_of
-    from republish.attacks.adversary import KNOWN
-
-    tried = names_of(EXCLUDES, BELIEVES) if names is None else list(dict.fromkeys(names))
-    reasons = {name: reason for name in tried if (reason := obstacle(name, adversary, views)) is not None}
-    reasons |= dict.fromkeys(
-        set(tried) & set(names_of(REPLAYS)), "it has no figures after each release; use `republish attack`"
-    )
-    if adversary.membership == KNOWN:
-        reasons = dict.fromkeys(set(tried) & set(names_of(MATCHES)), _OTHER) | reasons
-    if reasons and (names is not None or len(reasons) == len(tried)):
-        name, reason = next(iter(reasons.items()))
-        raise PolicyError(f"{name} cannot be made: {reason}")
-    if not tried:
-        raise PolicyError("at least one attack must be named")
-    return [name for name in tried if name not in reasons], reasons
-
-
 def _target(
-    given: _Given, adversary: Adversary, wanted: list[str], left_out: dict[str, str] | None
+    series: Series,
+    views: Sequence[Any] | None,
+    adversary: Adversary,
+    wanted: list[str],
+    left_out: dict[str, str] | None,
 ) -> Target:
     """What is attacked; with `left_out`, attacks that need classes which are not at hand go there."""
-    from republish.attacks import BELIEVES
+    from republish.attacks import BELIEVES, target_of, target_with_views
     from republish.attacks import names as names_of
 
+    def target(attacks: Sequence[str]) -> Target:
+        if views is None:
+            return target_of(series, adversary, attacks)
+        return target_with_views(series, adversary, attacks, views)
+
     try:
-        return given.target(adversary, wanted)
+        return target(wanted)
     except PolicyError as problem:
         believers = [name for name in wanted if name in names_of(BELIEVES)]
         others = [name for name in wanted if name not in believers]
         if left_out is None or not believers or not others:
             raise
-        target = given.target(adversary, others)
+        made = target(others)
         wanted[:] = others
         left_out.update(dict.fromkeys(believers, str(problem)))
-        return target
+        return made
 
 
 def _granted(adversary: Adversary, own: bool) -> dict[str, Any]:

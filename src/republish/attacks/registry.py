@@ -6,7 +6,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from republish.attacks.adversary import KNOWN, Adversary
 from republish.errors import PolicyError
 
 EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "replays"
@@ -58,17 +57,3 @@ def function(name: str) -> Callable[..., Any]:
     """The attack itself."""
     found: Callable[..., Any] = getattr(import_module(f"republish.attacks.{kind_of(name).module}"), name)
     return found
-
-
-def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
-    """Why an adversary cannot make an attack, `None` where she can; `views` says whether raw views are given."""
-    way = kind_of(name).way
-    if way in (EXCLUDES, BELIEVES) and adversary.membership != KNOWN:
-        return "it needs to know who is in which group (membership known)"
-    if way == BELIEVES and adversary.knowledge is None:
-        return "it needs to know how values follow each other; give --knowledge DIR"
-    if way == MATCHES and not views:
-        return "it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
-    if way == REPLAYS and not views:
-        return "it tries every input of a small series; give the raw views (--truth DIR)"
-    return None

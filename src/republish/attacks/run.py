@@ -11,10 +11,11 @@ import polars as pl
 
 from republish.arrays import BoolArray
 from republish.attacks.adversary import KNOWN, Adversary
-from republish.attacks.believing.register import Register, register_of
+from republish.attacks.believing.register import Register, granted_view, register_of
+from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
-from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names, obstacle
+from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names
 from republish.attacks.results import AttackResult, Findings, Unclear
 from republish.attacks.source import Source
 from republish.attacks.summary import Summary
@@ -23,6 +24,7 @@ from republish.inference import Reasoning
 
 if TYPE_CHECKING:
     from republish.attacks.matching.qi_matching import Sighting
+    from republish.series import Series
 
 Result = AttackResult | BeliefResult
 _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromised people; give truth"
@@ -71,11 +73,21 @@ def target_of(
     return Target(history, register, sightings)
 
 
+def target_with_views(
+    series: Series, adversary: Adversary, attacks: Sequence[str], views: Sequence[Any]
+) -> Target:
+    """A series with codes, and classes where her knowledge needs them, of everyone in its raw views."""
+    known, numbered = adversary.knowledge, list(enumerate(views, start=1))
+    if known is None or not set(attacks) & set(names(BELIEVES)):
+        truth = [series.true_codes(number, view) for number, view in numbered]
+    else:
+        truth = [granted_view(series, number, view, known.classes) for number, view in numbered]
+    return target_of(series, adversary, attacks, truth, views)
+
+
 def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -> Result:
     """What one attack finds out about everyone it was not told of."""
-    stands_in_the_way = obstacle(name, adversary, target.sightings is not None)
-    if stands_in_the_way is not None:
-        raise PolicyError(f"{name} cannot be made: {stands_in_the_way}")
+    Means(adversary, target.sightings is not None).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
     history = target.history

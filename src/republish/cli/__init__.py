@@ -13,6 +13,7 @@ from republish.cli import (
     attack,
     backup,
     export,
+    init,
     inspection,
     publish,
     query,
@@ -42,7 +43,7 @@ _FIRST, _EVERY, _LOOK, _KEEP = "Begin", "Every week", "Look", "Keep"
 
 app.command("demo", rich_help_panel=_FIRST)(setup.demo)
 app.command("generate", rich_help_panel=_FIRST)(setup.generate)
-app.command("init", rich_help_panel=_FIRST)(setup.init)
+app.command("init", rich_help_panel=_FIRST)(init.init)
 app.command("learn", rich_help_panel=_FIRST)(setup.learn)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
 app.command("export", rich_help_panel=_EVERY)(export.export)

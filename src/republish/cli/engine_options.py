@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,33 +17,41 @@ from republish.errors import PolicyError
 if TYPE_CHECKING:
     from republish.parts import Engine
 
-EngineName = Annotated[
-    str | None, typer.Option("--engine", help="Where the work runs: spark; this process unless given.")
-]
-Master = Annotated[
-    str, typer.Option("--master", help="Master of the Spark cluster, such as spark://host:7077 or yarn.")
-]
-PartRows = Annotated[
-    int | None, typer.Option("--part-rows", help="Rows of a part, the work of one task, with --engine spark.")
-]
 LOCAL = "local[*]"
 
 
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where the work runs, and in parts of which size."""
+
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="Where the work runs: spark; this process unless given.")
+    ] = None
+    master: Annotated[
+        str, typer.Option("--master", help="Master of the Spark cluster, such as spark://host:7077 or yarn.")
+    ] = LOCAL
+    part_rows: Annotated[
+        int | None,
+        typer.Option("--part-rows", help="Rows of a part, the work of one task, with --engine spark."),
+    ] = None
+
+
 @contextmanager
-def engine_of(name: str | None, master: str, part_rows: int | None) -> Iterator[Engine | None]:
+def engine_of(options: EngineOptions) -> Iterator[Engine | None]:
     """The engine of that name, `None` for this process; a Spark session ends with the block.
 
     Raises:
         PolicyError: there is no such engine, or what it needs is not installed.
     """
-    if name is None:
-        if master != LOCAL or part_rows is not None:
+    part_rows = options.part_rows
+    if options.engine is None:
+        if options.master != LOCAL or part_rows is not None:
             raise PolicyError(
                 "--master and --part-rows are for --engine spark; give that too, or leave them out"
             )
         yield None
         return
-    if name != "spark":
+    if options.engine != "spark":
         raise PolicyError("--engine must be spark, or left out for this process")
     from republish.parts import Spark
     from republish.parts.engine import PART_ROWS
@@ -58,7 +67,7 @@ def engine_of(name: str | None, master: str, part_rows: int | None) -> Iterator[
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
         raise PolicyError("--engine spark needs Java 17 or newer on this machine, and found none; install it")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("republish")
+    builder = SparkSession.builder.master(options.master).appName("republish")
     try:
         session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
         session.sparkContext.setLogLevel("ERROR")

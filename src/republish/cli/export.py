@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.output import Json, number, say, say_json
+from republish.cli.output import Json, say, say_json
 from republish.errors import RepublishError
+from republish.show.numbers import number
 
 if TYPE_CHECKING:
     from republish.publishing.export_postgres import Exported

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from republish.cli.engine_options import LOCAL, EngineName, Master, PartRows, engine_of
-from republish.cli.output import Json, counted, number, say, say_json, say_table
+from republish.cli.engine_options import EngineOptions, engine_of
+from republish.cli.options import gathered
+from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.show.numbers import day, number
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -76,7 +78,7 @@ def _line(series: Series, entry: Any) -> dict[str, Any]:
     payload = entry.payload
     return {
         "release": entry.release,
-        "as_of": payload["as_of"][:10],
+        "as_of": day(payload["as_of"]),
         **{key: payload[key] for key in ("rows", "groups", "suppressed", "counterfeits")},
         **{key: payload["arrivals"][key] for key in ("new", "returned", "left")},
         "penalty": payload["measures"]["penalty"],
@@ -194,16 +196,16 @@ def _show_series(series: Series, as_json: bool) -> None:
     say_table(("column", "role", "kind"), columns)
 
 
+@gathered
 def verify(
     target: Annotated[Path, typer.Argument(help="Folder of a series, or any table (CSV or Parquet).")],
+    *,
     schema: Annotated[Path | None, typer.Option(help="For a table: its schema.toml.")] = None,
     require: Annotated[str, typer.Option(help='For a table: what to check, "k=5,l=2,t=0.4".')] = "",
     gate: Annotated[
         bool, typer.Option("--gate", help="For a series: also make the attacks of its gate once more.")
     ] = False,
-    engine: EngineName = None,
-    master: Master = LOCAL,
-    part_rows: PartRows = None,
+    engine: EngineOptions,
     as_json: Json = False,
 ) -> None:
     """Recompute every promise from what is stored; exit 1 where one does not hold."""
@@ -216,10 +218,10 @@ def verify(
             raise PolicyError(
                 "a series is checked for what its own policy promises; --schema and --require are for tables"
             )
-        with engine_of(engine, master, part_rows) as where:
+        with engine_of(engine) as where:
             _verify_series(target, gate, where, as_json)
     else:
-        if engine is not None or master != LOCAL or part_rows is not None:
+        if engine != EngineOptions():
             raise PolicyError("--engine, --master and --part-rows are for a series; a table is verified here")
         _verify_table(target, schema, require, as_json)
 
@@ -306,15 +308,15 @@ def _say_broken(where: str, verification: Verification) -> None:
             say(f"broken: {where}{check.sentence()}")
 
 
+@gathered
 def measure(
     series: Folder,
+    *,
     truth: Annotated[
         Path | None, typer.Option(help="Folder of the raw views, one a release, in the order of names.")
     ] = None,
     queries: Annotated[int, typer.Option(help="With --truth: how many random queries a release.")] = 1000,
-    engine: EngineName = None,
-    master: Master = LOCAL,
-    part_rows: PartRows = None,
+    engine: EngineOptions,
     as_json: Json = False,
 ) -> None:
     """Usefulness and one-table risk of every release."""
@@ -323,7 +325,7 @@ def measure(
 
     opened = Series.open(series)
     views = truth_views(truth, len(opened.records)) if truth else None
-    with engine_of(engine, master, part_rows) as where:
+    with engine_of(engine) as where:
         if where is None:
             documents = _measures_here(opened, views, queries)
         else:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.show.numbers import number
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -70,21 +72,6 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
 
 def _is_number(cell: Any) -> bool:
     return cell in (None, "") or (isinstance(cell, int | float) and not isinstance(cell, bool))
-
-
-def number(cell: Any) -> str:
-    """A cell as text: whole numbers with thin thousands, decimals with four digits, nothing for None."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) >= 1:
-        return f"{cell:,.0f}"
-    if isinstance(cell, float):
-        return f"{cell:.4f}" if abs(cell) < 1000 else f"{cell:,.0f}"
-    return str(cell)
 
 
 @contextmanager

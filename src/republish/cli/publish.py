@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.engine_options import LOCAL, EngineName, Master, PartRows, engine_of
-from republish.cli.output import Json, console, number, say, say_json, steps
+from republish.cli.engine_options import EngineOptions, engine_of
+from republish.cli.options import gathered
+from republish.cli.output import Json, console, say, say_json, steps
+from republish.show.numbers import number
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
+    from republish.publishing.result import Published
     from republish.series import Series
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
@@ -33,6 +37,44 @@ def telling(series: Series) -> Iterator[None]:
             console(error=True).print(f"note: {note}", markup=False, soft_wrap=True)
 
 
+@dataclass(frozen=True)
+class PublishOptions:
+    """When the release is as of, what outsiders know, and where it goes besides."""
+
+    as_of: Annotated[str | None, typer.Option(help="Date of the release, later than the last; else now.")] = (
+        None
+    )
+    compromised: Annotated[
+        Path | None,
+        typer.Option(help="Table of what outsiders know of single people: identifier, value, p."),
+    ] = None
+    into: Annotated[
+        str | None,
+        typer.Option(help="Write the release into this PostgreSQL database too, once it is committed."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class MeantOptions:
+    """What is meant of a view that would be refused as a mistake."""
+
+    new_people: Annotated[
+        bool, typer.Option("--new-people", help="It is meant that almost nobody in the view is recognised.")
+    ] = False
+    fewer_rows: Annotated[
+        bool,
+        typer.Option("--fewer-rows", help="It is meant that the view is empty or a small part of the last."),
+    ] = False
+
+    def names(self) -> list[str]:
+        """What is meant, as `Series.publish` takes it."""
+        from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
+
+        said = ((NEW_PEOPLE, self.new_people), (FEWER_ROWS, self.fewer_rows))
+        return [name for name, meant in said if meant]
+
+
+@gathered
 def publish(
     series: Folder,
     view: Annotated[
@@ -41,56 +83,44 @@ def publish(
             help="The raw view: a CSV or Parquet file, or postgresql://host/db/table, or ...db?query=SELECT ..."
         ),
     ],
-    as_of: Annotated[
-        str | None, typer.Option(help="Date of the release, later than the last; else now.")
-    ] = None,
-    compromised: Annotated[
-        Path | None,
-        typer.Option(help="Table of what outsiders know of single people: identifier, value, p."),
-    ] = None,
-    into: Annotated[
-        str | None,
-        typer.Option(help="Write the release into this PostgreSQL database too, once it is committed."),
-    ] = None,
-    engine: EngineName = None,
-    master: Master = LOCAL,
-    part_rows: PartRows = None,
-    new_people: Annotated[
-        bool, typer.Option("--new-people", help="It is meant that almost nobody in the view is recognised.")
-    ] = False,
-    fewer_rows: Annotated[
-        bool,
-        typer.Option("--fewer-rows", help="It is meant that the view is empty or a small part of the last."),
-    ] = False,
+    options: PublishOptions,
+    engine: EngineOptions,
+    meant: MeantOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
     from republish.cli.export import export_published, require_target
-    from republish.publishing.about import limits_of
-    from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
     from republish.publishing.run import STEPS
     from republish.series import Series
     from republish.sources.postgres import is_database
 
-    opened = Series.open(series)
+    opened, into = Series.open(series), options.into
     if into is not None:
         require_target(into)  # before anything is published
-    meant = [name for name, said in ((NEW_PEOPLE, new_people), (FEWER_ROWS, fewer_rows)) if said]
     shown = "a view from a database" if is_database(view) else Path(view).name
     with (
-        engine_of(engine, master, part_rows) as where,
+        engine_of(engine) as where,
         steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
         telling(opened),
     ):
-        done = opened.publish(view, as_of, dry_run, step, compromised, where, meant)
-    refused = done.gate is not None and not done.gate.passed
+        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, meant.names())
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
+    if not as_json:
+        _say_published(done, opened, dry_run)
+        if written is not None:
+            say(f"  table: {written.table}, {number(written.rows)} rows")
+    if failure is not None:
+        raise failure
     if as_json:
-        if failure is not None:
-            raise failure
         say_json(done.as_dict() | ({} if written is None else {"exported": written.as_dict()}))
-        raise typer.Exit(1 if refused else 0)
+    raise typer.Exit(1 if done.gate is not None and not done.gate.passed else 0)
+
+
+def _say_published(done: Published, series: Series, dry_run: bool) -> None:
+    """What was published, who is in it, what was verified, and what is not protected."""
+    from republish.publishing.about import limits_of
+
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
     say(
         f"  {number(done.rows)} rows in {number(done.groups)} groups, {number(done.suppressed)} suppressed, "
@@ -110,7 +140,7 @@ def publish(
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
     if done.gate is not None:
         _say_gate(done.gate)
-    publisher = opened.policy.publisher
+    publisher = series.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")
     if people.returned and limits_of(publisher.series_promises):
@@ -120,11 +150,6 @@ def publish(
         )
     if done.folder:
         say(f"  files: {done.folder}")
-    if written is not None:
-        say(f"  table: {written.table}, {number(written.rows)} rows")
-    if failure is not None:
-        raise failure
-    raise typer.Exit(1 if refused else 0)
 
 
 def _say_gate(verdict: Verdict) -> None:
@@ -187,8 +212,6 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Erase people from the memory of the series."""
-    from dataclasses import asdict
-
     from republish.publishing import maintenance
     from republish.series import Series
 

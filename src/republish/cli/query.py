@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from republish.cli.inspection import Folder
-from republish.cli.output import Json, number, say, say_json
+from republish.cli.output import Json, say, say_json
+from republish.show.numbers import number
 
 
 def query(

@@ -4,59 +4,100 @@ from __future__ import annotations
 
 import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from republish.cli.options import gathered
 from republish.cli.output import Json, counted, say, say_json
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary
     from republish.series import Series
 
 ALL = "all"
 _ENDINGS = {".json": "json", ".md": "md", ".markdown": "md"}
 
 
-def report(
-    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File to write; without it the report is printed.")
-    ] = None,
-    format: Annotated[  # noqa: A002 - what people call it
-        str | None, typer.Option(help="html, json or md; by default what the file's ending says, else html.")
-    ] = None,
+@dataclass(frozen=True)
+class ReportAttackOptions:
+    """The attack that is made for the report; what is not given is as by default."""
+
     attack: Annotated[
         str | None,
         typer.Option(
             help="Attack the series now, and keep what is found: names by commas, see docs/attacks.md, or all. "
             "Without it, what was kept is used as far as it still holds."
         ),
-    ] = None,
+    ] = None
     compromised: Annotated[
         float | None, typer.Option(help="Attack: share of people whose values the adversary knows already.")
-    ] = None,
+    ] = None
     knowledge: Annotated[
         Path | None,
         typer.Option(help="Attack: folder with knowledge.toml; else what the publisher thinks she knows."),
-    ] = None,
+    ] = None
     truth: Annotated[
         Path | None,
         typer.Option(
             help="Attack: folder of raw views, for knowledge with classes of its own and for matched."
         ),
-    ] = None,
-    events: Annotated[
+    ] = None
+    event_lists: Annotated[
         bool | None,
         typer.Option(
             "--events/--no-events",
             help="Attack: does she know when each person came, changed, left, returned? By default she does.",
         ),
-    ] = None,
+    ] = None
     seed: Annotated[
         int | None, typer.Option(help="Attack: draws the compromised people; 0 unless given.")
+    ] = None
+
+    def make(self, series: Series) -> None:
+        """Make the attacks as they would have been after each release, and keep what was found."""
+        from republish.attacks import AdversaryOptions
+        from republish.attacks.assessments import assess, keep
+        from republish.cli.arguments import truth_views
+        from republish.knowledge import read_knowledge
+
+        assert self.attack is not None
+        known = None if self.knowledge is None else read_knowledge(self.knowledge, series.schema)
+        membership = "matched" if self.attack.strip() == "matched" else "known"
+        adversary = AdversaryOptions.among(vars(self) | {"membership": membership}).adversary(known)
+        names = None if self.attack == ALL else [name.strip() for name in self.attack.split(",")]
+        views = None if self.truth is None else truth_views(self.truth, len(series.records))
+        with counted("attacking") as progress:
+            keep(series, assess(series, adversary, names, progress, views))
+
+    def require_use(self) -> None:
+        """Refuse what is given for an attack where none is asked for."""
+        from republish.errors import PolicyError
+
+        granted = {
+            "--compromised": self.compromised,
+            "--knowledge": self.knowledge,
+            "--truth": self.truth,
+            "--events": self.event_lists,
+            "--seed": self.seed,
+        }
+        useless = [name for name, value in granted.items() if value is not None]
+        if self.attack is None and useless:
+            raise PolicyError(f"{', '.join(useless)} is for an attack; add --attack {ALL}, or leave it out")
+
+
+@gathered
+def report(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="File to write; without it the report is printed.")
     ] = None,
+    format: Annotated[  # noqa: A002 - what people call it
+        str | None, typer.Option(help="html, json or md; by default what the file's ending says, else html.")
+    ] = None,
+    options: ReportAttackOptions,
     as_json: Json = False,
 ) -> None:
     """The disclosure report of a series: one page that prints well, with what attacks found over all releases."""
@@ -71,29 +112,12 @@ def report(
         raise PolicyError(
             "--json says what was written; name a file with -o, or print a report with --format json"
         )
-    granted = {
-        "--compromised": compromised,
-        "--knowledge": knowledge,
-        "--truth": truth,
-        "--events": events,
-        "--seed": seed,
-    }
-    useless = [name for name, value in granted.items() if value is not None]
-    if attack is None and useless:
-        raise PolicyError(f"{', '.join(useless)} is for an attack; add --attack {ALL}, or leave it out")
+    options.require_use()
     opened = Series.open(series)
     if out is not None:
         _require_outside(out, opened)
-    if attack is not None:
-        from republish.attacks import Adversary
-        from republish.knowledge import read_knowledge
-
-        known = None if knowledge is None else read_knowledge(knowledge, opened.schema)
-        membership = "matched" if attack.strip() == "matched" else "known"
-        adversary = Adversary(
-            compromised or 0.0, events is not False, seed or 0, knowledge=known, membership=membership
-        )
-        _attack(opened, adversary, attack, truth)
+    if options.attack is not None:
+        options.make(opened)
     text = make_report(opened, chosen)
     if out is None:
         typer.echo(text)
@@ -112,17 +136,6 @@ def report(
             f"no attack was made on the series as it is; add one: republish report {series} -o {out} --attack {ALL} "
             "--compromised 0.04"
         )
-
-
-def _attack(series: Series, adversary: Adversary, names: str, truth: Path | None) -> None:
-    """Make attacks as they would have been after each release, and keep what was found."""
-    from republish.attacks.assessments import assess, keep
-    from republish.cli.arguments import truth_views
-
-    wanted = None if names == ALL else [name.strip() for name in names.split(",")]
-    views = None if truth is None else truth_views(truth, len(series.records))
-    with counted("attacking") as progress:
-        keep(series, assess(series, adversary, wanted, progress, views))
 
 
 def _require_outside(out: Path, series: Series) -> None:

@@ -8,13 +8,14 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from republish.attacks import Adversary, AttackResult, attack
-from republish.cli.output import counted, number, say, say_table
+from republish.cli.output import counted, say, say_table
 from republish.datasets import hospital
 from republish.errors import LedgerError
 from republish.publishers import Mondrian, Publisher, TauSafety
 from republish.requirements import LDiversity
 from republish.schema.schema import Schema, read_schema
 from republish.series import Series
+from republish.show.numbers import number
 
 _FIRST_MONDAY = date(2026, 1, 5)
 _MARK = ".republish-demo"

@@ -2,92 +2,115 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.output import Json, counted, number, say, say_json, say_table
+from republish.cli.options import gathered
+from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.show.numbers import number
 
 if TYPE_CHECKING:
-    from republish.tune import Point, Tuned
+    from republish.knowledge import Extracted, Knowledge
+    from republish.tune import Point, SearchSettings, Tuned
 
 
+@dataclass(frozen=True)
+class TuneOptions:
+    """The limit, what is tried on what, and where what was found goes."""
+
+    max_gain: Annotated[
+        float | None,
+        typer.Option(help="Highest mean gain of an adversary who knows how values follow each other."),
+    ] = None
+    max_determined: Annotated[
+        float | None, typer.Option(help="Highest share of people determined exactly.")
+    ] = None
+    publishers: Annotated[
+        str | None, typer.Option(help="Names by commas; else all that protect a series.")
+    ] = None
+    trials: Annotated[int, typer.Option(help="Trials in all, with those of earlier calls.")] = 60
+    compromised: Annotated[
+        float | None,
+        typer.Option(help="Share of people whom she knows; else that of the gate, or 0.04."),
+    ] = None
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(help="Folder with knowledge.toml: what she knows and publishers reckon with."),
+    ] = None
+    sample: Annotated[
+        int | None, typer.Option(help="Try on about so many rows a view: the same people in all of them.")
+    ] = None
+    attack: Annotated[
+        str | None,
+        typer.Option(help="Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."),
+    ] = None
+    max_counterfeits: Annotated[float, typer.Option(help="Most counterfeits, as a share of the rows.")] = 0.25
+    seed: Annotated[int, typer.Option(help="The same seed tries the same points.")] = 0
+    write: Annotated[
+        Path | None, typer.Option(help="Write the chosen policy to this file, and beside it what it needs.")
+    ] = None
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw risk against usefulness, with the frontier, to this file.")
+    ] = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The one limit that is given."""
+        from republish.errors import PolicyError
+
+        given = {"max_gain": self.max_gain, "max_determined": self.max_determined}
+        limits = {name: limit for name, limit in given.items() if limit is not None}
+        if len(limits) != 1:
+            raise PolicyError("give either --max-gain or --max-determined")
+        return limits
+
+    def settings(self, knowledge: Knowledge | Extracted | None) -> SearchSettings:
+        """How the search goes about it."""
+        from republish.tune import SearchSettings
+
+        return SearchSettings(
+            publishers=_names(self.publishers),
+            trials=self.trials,
+            compromised=self.compromised,
+            knowledge=knowledge,
+            sample=self.sample,
+            max_counterfeits=self.max_counterfeits,
+            attacks=_names(self.attack),
+            seed=self.seed,
+        )
+
+
+@gathered
 def tune(
     series: Annotated[
         Path, typer.Argument(help="Folder of the series to start from; nothing is published in it.")
     ],
     views: Annotated[list[Path], typer.Argument(help="Raw views to try on, oldest first.")],
-    max_gain: Annotated[
-        float | None,
-        typer.Option(help="Highest mean gain of an adversary who knows how values follow each other."),
-    ] = None,
-    max_determined: Annotated[
-        float | None, typer.Option(help="Highest share of people determined exactly.")
-    ] = None,
-    publishers: Annotated[
-        str | None, typer.Option(help="Names by commas; else all that protect a series.")
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Trials in all, with those of earlier calls.")] = 60,
-    compromised: Annotated[
-        float | None,
-        typer.Option(help="Share of people whom she knows; else that of the gate, or 0.04."),
-    ] = None,
-    knowledge: Annotated[
-        Path | None,
-        typer.Option(help="Folder with knowledge.toml: what she knows and publishers reckon with."),
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(help="Try on about so many rows a view: the same people in all of them.")
-    ] = None,
-    attack: Annotated[
-        str | None,
-        typer.Option(help="Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."),
-    ] = None,
-    max_counterfeits: Annotated[
-        float, typer.Option(help="Most counterfeits, as a share of the rows.")
-    ] = 0.25,
-    seed: Annotated[int, typer.Option(help="The same seed tries the same points.")] = 0,
-    write: Annotated[
-        Path | None, typer.Option(help="Write the chosen policy to this file, and beside it what it needs.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw risk against usefulness, with the frontier, to this file.")
-    ] = None,
+    options: TuneOptions,
     as_json: Json = False,
 ) -> None:
     """Search publishers and parameters that keep risk below a limit at the least loss of usefulness.
 
     Stopped at any moment, the same command goes on where it was.
     """
-    from republish.errors import PolicyError
     from republish.knowledge import read_knowledge
     from republish.series import Series
-    from republish.tune import Settings, chosen_policy, init_command, require_free, write_policy
+    from republish.tune import chosen_policy, init_command, require_free, write_policy
     from republish.tune import tune as search
     from republish.tune.picture import plot_frontier, require_drawable
 
-    if (max_gain is None) == (max_determined is None):
-        raise PolicyError("give either --max-gain or --max-determined")
+    limits, write, plot = options.limits, options.write, options.plot
     if write is not None:
         require_free(write)
     if plot is not None:
         require_drawable(plot)
     opened = Series.open(series)
-    known = read_knowledge(knowledge, opened.schema) if knowledge else None
-    settings = Settings(
-        publishers=_names(publishers),
-        trials=trials,
-        compromised=compromised,
-        knowledge=known,
-        sample=sample,
-        max_counterfeits=max_counterfeits,
-        attacks=_names(attack),
-        seed=seed,
-    )
-    limits = {"max_determined": max_determined} if max_gain is None else {"max_gain": max_gain}
+    known = read_knowledge(options.knowledge, opened.schema) if options.knowledge else None
     with counted("tuning") as progress:
-        tuned = search(opened, views, {k: v for k, v in limits.items() if v is not None}, settings, progress)
+        tuned = search(opened, views, limits, options.settings(known), progress)
     if plot is not None:
         plot_frontier(tuned, plot)
     made = None

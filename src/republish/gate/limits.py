@@ -106,7 +106,7 @@ class Gate:
 
     def suiting(self, knowledge: Knowledge | Extracted | None, sensitive: bool) -> Gate:
         """The gate with its attacks chosen, where none were named; refused where one of them could never be made."""
-        from republish.attacks.registry import BELIEVES, names
+        from republish.attacks import without_views
         from republish.inference.joint.messages import PRODUCTS
 
         if not sensitive:
@@ -114,8 +114,8 @@ class Gate:
                 "a gate limits what is found out of sensitive values, and the schema has no sensitive column; label one"
             )
         attacks = self.attacks or (_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
-        lacking = [name for name in attacks if name in names(BELIEVES)]
-        if lacking and knowledge is None:
+        lacking = [name for name in attacks if name not in without_views(knowledge is not None)]
+        if lacking:
             raise PolicyError(
                 f"{lacking[0]} in the gate needs to know how values follow each other, and this publisher has no "
                 "knowledge; take js-reduce or bayframe, or another attack"
@@ -132,21 +132,11 @@ class Gate:
 
     def adversaries(self, knowledge: Knowledge | Extracted | None) -> list[Adversary]:
         """The adversary of every draw; one where nobody is compromised."""
-        from republish.attacks import Adversary
+        from republish.attacks import AdversaryOptions
 
-        return [
-            Adversary(
-                float(self.compromised),
-                self.event_lists,
-                self.seed + draw,
-                self.cascade,
-                knowledge=knowledge,
-                posterior=self.posterior,
-                steps=self.steps,
-                certainty=self.certainty,
-            )
-            for draw in range(self.draws if self.compromised else 1)
-        ]
+        granted = AdversaryOptions.among(vars(self) | {"compromised": float(self.compromised)})
+        draws = range(self.draws if self.compromised else 1)
+        return [replace(granted, seed=self.seed + draw).adversary(knowledge) for draw in draws]
 
     def document(self) -> dict[str, Any]:
         """What `[gate]` in `series.toml` says, every default spelled out."""
@@ -216,14 +206,15 @@ def _read(name: str, value: str) -> Any:
 
 
 def _require_attacks(attacks: Any) -> None:
-    from republish.attacks.registry import BELIEVES, EXCLUDES, kind_of, names
+    from republish.attacks import without_views
+    from republish.attacks.registry import kind_of
 
     _require(
         isinstance(attacks, tuple | list) and all(isinstance(name, str) for name in attacks),
         "attacks",
         "names",
     )
-    possible = names(EXCLUDES, BELIEVES)
+    possible = without_views()
     for name in attacks:
         kind_of(name)
         if name not in possible:

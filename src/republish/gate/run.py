@@ -15,7 +15,7 @@ from republish.attacks.run import Result, run, target_of
 from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.gate.limits import Gate
-from republish.gate.verdict import Found, Verdict
+from republish.gate.verdict import AttackFigures, Verdict
 from republish.inference import Reasoning
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -139,10 +139,10 @@ def judge_again(series: Series, progress: Progress | None = None) -> Verdict:
     return judge(gate, series, progress)
 
 
-def _found(gate: Gate, name: str, result: Result) -> Found:
+def _found(gate: Gate, name: str, result: Result) -> AttackFigures:
     above = 0
     if gate.max_confidence is not None:
         with np.errstate(invalid="ignore"):
             above = int(np.count_nonzero(result.risk > gate.max_confidence))
     unclear = result.unclear if isinstance(result, AttackResult) else None
-    return Found(name, result.summary, above, unclear)
+    return AttackFigures(name, result.summary, above, unclear)

@@ -27,7 +27,7 @@ _OF_ALL = {"max_mean_confidence": "the mean confidence", "max_gain": "the mean g
 
 
 @dataclass(frozen=True)
-class Found:
+class AttackFigures:
     """What an attack found with one draw of compromised people.
 
     `above_limit` counts the people of whom she is surer than `max_confidence`, 0 where that is no limit. `unclear` is
@@ -71,12 +71,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Breach:
+class LimitBreach:
     """A limit that an attack breaks, and the draw in which it is broken most."""
 
     limit: str
     allowed: float
-    found: Found
+    found: AttackFigures
 
     @property
     def excess(self) -> float:
@@ -132,7 +132,7 @@ class Verdict:
     """The limits of a gate and what each attack found, once a draw."""
 
     limits: Mapping[str, float]
-    found: tuple[Found, ...]
+    found: tuple[AttackFigures, ...]
 
     def worst(self) -> dict[str, dict[str, float]]:
         """For every attack and every limit on it the highest figure of any draw."""
@@ -145,7 +145,7 @@ class Verdict:
             for attack in self._attacks()
         }
 
-    def undecided(self) -> dict[str, Found]:
+    def undecided(self) -> dict[str, AttackFigures]:
         """The draw in which most people are determined or undecided, for every attack that left any undecided."""
         return {
             attack: max(self._draws(attack), key=lambda one: one.perhaps_determined)
@@ -172,17 +172,17 @@ class Verdict:
     def _attacks(self) -> list[str]:
         return list(dict.fromkeys(one.attack for one in self.found))
 
-    def _worst(self, attack: str, limit: str) -> Found:
+    def _worst(self, attack: str, limit: str) -> AttackFigures:
         return max(self._draws(attack), key=lambda one: one.figure(limit))
 
-    def _draws(self, attack: str) -> list[Found]:
+    def _draws(self, attack: str) -> list[AttackFigures]:
         return [one for one in self.found if one.attack == attack]
 
     @property
-    def breaches(self) -> tuple[Breach, ...]:
+    def breaches(self) -> tuple[LimitBreach, ...]:
         """Every limit that is broken, once an attack."""
         worst = [
-            Breach(limit, allowed, self._worst(attack, limit))
+            LimitBreach(limit, allowed, self._worst(attack, limit))
             for attack in self._attacks()
             for limit, allowed in self.limits.items()
             if limits_attack(limit, attack)
@@ -240,7 +240,7 @@ def verdict_from(document: Mapping[str, Any]) -> Verdict:
         attack, above = figures.pop("attack"), figures.pop("above_limit")
         unclear = figures.pop("unclear", None)  # older records have none
         found.append(
-            Found(attack, Summary(**figures), above, None if unclear is None else Unclear(**unclear))
+            AttackFigures(attack, Summary(**figures), above, None if unclear is None else Unclear(**unclear))
         )
     return Verdict(document["limits"], tuple(found))
 

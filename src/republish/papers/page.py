@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 from republish import __version__
 from republish.papers.reasons import notes, reasons
-from republish.papers.study import Verdict
+from republish.papers.study import Outcome
 
 if TYPE_CHECKING:
     from republish.papers.run import Judged, Reproduction, Shown
 
 _MARKS = {
-    Verdict.HOLDS: "&#10003;",
-    Verdict.SHAPE: "&#8776;",
-    Verdict.FAILS: "&#10007;",
-    Verdict.OPEN: "?",
-    Verdict.NOT_RUN: "&#8211;",
+    Outcome.HOLDS: "&#10003;",
+    Outcome.SHAPE: "&#8776;",
+    Outcome.FAILS: "&#10007;",
+    Outcome.OPEN: "?",
+    Outcome.NOT_RUN: "&#8211;",
 }
 _CLASSES = {
-    Verdict.HOLDS: "holds",
-    Verdict.SHAPE: "shape",
-    Verdict.FAILS: "fails",
-    Verdict.OPEN: "open",
-    Verdict.NOT_RUN: "none",
+    Outcome.HOLDS: "holds",
+    Outcome.SHAPE: "shape",
+    Outcome.FAILS: "fails",
+    Outcome.OPEN: "open",
+    Outcome.NOT_RUN: "none",
 }
 _EXPLAINED_SEED = 7
 _BANDS = (
@@ -126,7 +126,7 @@ def _judged(one: Judged) -> str:
 
 def _why(made: Reproduction, shown: Shown) -> str:
     """What is to be said of a figure of which not all claims hold; the reasons were written of the full run."""
-    short = any(one.finding.verdict not in (Verdict.HOLDS, Verdict.NOT_RUN) for one in shown.judged)
+    short = any(one.finding.verdict not in (Outcome.HOLDS, Outcome.NOT_RUN) for one in shown.judged)
     said = reasons().get((made.paper.name, shown.figure.name), "") if short else ""
     other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
     return f"Of the full run: {said}" if said and other else said
@@ -138,7 +138,7 @@ def _note(made: Reproduction, shown: Shown) -> str:
 
 
 def _tally(made: Reproduction) -> str:
-    said = [f"{number} {verdict.value}" for verdict in Verdict if (number := made.count(verdict))]
+    said = [f"{number} {verdict.value}" for verdict in Outcome if (number := made.count(verdict))]
     return f"{sum(len(shown.judged) for shown in made.shown)} claims: " + ", ".join(said)
 
 

@@ -14,7 +14,7 @@ from republish.papers import page
 from republish.papers.cells import Progress, code_of, files_of, run_cells, seconds_of
 from republish.papers.checks import judge
 from republish.papers.pictures import draw
-from republish.papers.study import Claim, Figure, Finding, Paper, Scale, Verdict
+from republish.papers.study import Claim, Figure, Finding, Outcome, Paper, Scale
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Reproduction:
     seconds: float
     code: str = "code not recorded"
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: Outcome) -> int:
         """How many claims were judged so."""
         return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
 
@@ -100,7 +100,7 @@ def reproduce(
 def _show(figure: Figure, studies: Mapping[str, pl.DataFrame], out: Path, quick: bool) -> Shown:
     table = figure.table(studies)
     if not table.height:
-        missing = Finding(Verdict.NOT_RUN, figure.needs or "nothing was computed for it")
+        missing = Finding(Outcome.NOT_RUN, figure.needs or "nothing was computed for it")
         return Shown(figure, tuple(Judged(claim, missing) for claim in figure.claims), None)
     lines = figure.lines(table)
     table.write_csv(out / f"{figure.file}.csv")

@@ -35,7 +35,7 @@ class ExportError(RepublishError):
 
 
 @dataclass(frozen=True)
-class Target:
+class ExportTarget:
     """A table of a database, in the default schema where none is named."""
 
     url: sql.URL
@@ -62,7 +62,7 @@ class Exported:
         return {"table": self.table, "rows": self.rows, "counterfeits": self.counterfeits}
 
 
-def target_of(text: str, table: str | None = None) -> Target:
+def target_of(text: str, table: str | None = None) -> ExportTarget:
     """The target that an address and perhaps a name of its own for the table name; nothing is connected yet."""
     address = address_of(text, ExportError)
     if address.query is not None or (table is not None and address.table is not None):
@@ -70,7 +70,7 @@ def target_of(text: str, table: str | None = None) -> Target:
             "a release is written to one table, named at the end of the address or by --table, and to no query"
         )
     schema, name = (address.schema, address.table) if table is None else table_name(table, ExportError)
-    return Target(address.url, schema, name)
+    return ExportTarget(address.url, schema, name)
 
 
 def export(

@@ -14,6 +14,7 @@ from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
+from republish.show.numbers import percent
 
 
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _doubts(one: Assessment) -> list[str]:
         people = one.found[name][-1].people
         if doubt.get("undecided"):
             said.append(
-                f"{name}: at most {doubt['people']:,} more people ({doubt['people'] / max(people, 1):.1%}) are "
+                f"{name}: at most {doubt['people']:,} more people ({percent(doubt['people'] / max(people, 1))}) are "
                 "undecided. The budget ran out before a second value was found, so they may be determined too."
             )
         if doubt.get("unsettled"):

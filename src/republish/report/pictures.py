@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from republish.errors import PolicyError
 from republish.report.facts import ReleaseFacts
+from republish.show.numbers import percent
 from republish.show.plots import COLOURS, MARKERS, STYLES, attacks_figure, load_pyplot
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def serial_picture(one: Assessment, number: int) -> Picture:
             panel.set_ylim(min(low, -0.4), max(high, 10.5))
             _limits(panel, [100 * limit for limit in RISK_LINES], "{:g}%")
         said = ", ".join(
-            f"{name} {after[-1].determined_share:.1%} with mean confidence {after[-1].mean_confidence:.2f}"
+            f"{name} {percent(after[-1].determined_share)} with mean confidence {after[-1].mean_confidence:.2f}"
             for name, after in one.found.items()
         )
         return Picture(

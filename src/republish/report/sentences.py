@@ -9,6 +9,7 @@ from republish.attacks.assessments import Assessment
 from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import SeriesFacts
+from republish.show.numbers import day, percent
 
 HOLDS, LOOK, BROKEN, UNKNOWN = "holds", "look", "broken", "unknown"
 LACKING, ABSENT = "lacking", "absent"
@@ -82,13 +83,13 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
             title,
             LOOK if undecided or sure else HOLDS,
             f"{after} none of the attacks that were made determines anybody of {last.people:,} people; "
-            f"{sure:.1%} have a value of which an adversary is surer than .9.{more}",
+            f"{percent(sure)} have a value of which an adversary is surer than .9.{more}",
         )
     return (
         title,
         LOOK,
         f"{after} the attack {name} determines {last.determined:,} of {last.people:,} people "
-        f"({last.determined_share:.1%}).{more}",
+        f"({percent(last.determined_share)}).{more}",
     )
 
 
@@ -106,7 +107,7 @@ def _alone(facts: SeriesFacts) -> tuple[str, str, str]:
     if facts.last is None:
         return title, UNKNOWN, "Nothing has been published yet."
     risk = facts.last.measures["prosecutor_risk"]
-    above = ", ".join(f"{share:.1%} above {limit}" for limit, share in sorted(risk["above"].items()))
+    above = ", ".join(f"{percent(share)} above {limit}" for limit, share in sorted(risk["above"].items()))
     return (
         title,
         LOOK if risk["highest"] > 0.09 else HOLDS,
@@ -138,7 +139,7 @@ def adversary_sentence(granted: dict[str, Any]) -> str:
     if isinstance(share, dict):
         knows.append(f"the values of {share['people']:,} people")
     elif share:
-        knows.append(f"the values of {share:.1%} of the people, drawn at random")
+        knows.append(f"the values of {percent(share)} of the people, drawn at random")
     if granted.get("knowledge"):
         whose = (
             "knowledge given for the attack" if granted.get("own_knowledge") else "as the publisher reckons"
@@ -179,7 +180,7 @@ def until(facts: SeriesFacts) -> list[str]:
     if facts.last is None:
         return ["Nothing has been published; the report holds until the first release."]
     return [
-        f"This report is about {_releases(len(facts.releases))}, the last as of {facts.last.as_of[:10]}. It holds "
+        f"This report is about {_releases(len(facts.releases))}, the last as of {day(facts.last.as_of)}. It holds "
         "until the next release.",
         "The risk over the series can grow with every release, withdrawn ones included. Promises are checked again "
         "with each; make the attacks again too.",

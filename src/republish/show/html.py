@@ -16,6 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
+from republish.show.numbers import day, number
 
 if TYPE_CHECKING:
     from republish.attacks import Result, Summary
@@ -44,7 +45,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = 
     right = [all(row[i] is None or _is_number(row[i]) for row in rows) for i in range(len(columns))]
     head = "".join(_cell("th", name, right[i]) for i, name in enumerate(columns))
     body = "".join(
-        "<tr>" + "".join(_cell("td", _text(cell), right[i]) for i, cell in enumerate(row)) + "</tr>"
+        "<tr>" + "".join(_cell("td", number(cell), right[i]) for i, cell in enumerate(row)) + "</tr>"
         for row in rows
     )
     above = (
@@ -60,16 +61,6 @@ def _cell(tag: str, text: str, right: bool) -> str:
 
 def _is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
-def _text(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, float):
-        return f"{cell:.4f}"
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def note(text: str) -> str:
@@ -157,7 +148,7 @@ def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]
     measures = payload["measures"]
     return {
         "release": payload["release"],
-        "as of": payload["as_of"][:10],
+        "as of": day(payload["as_of"]),
         **{name: payload[name] for name in ("rows", "groups", "suppressed", "counterfeits")},
         "penalty": measures["penalty"],
         "highest risk": measures["prosecutor_risk"]["highest"],

@@ -1,4 +1,4 @@
-"""How the report writes numbers, days and settings."""
+"""How numbers, shares, days, sizes and settings are written in terminal, notebooks, report and desk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 NONE = "-"
+UNKNOWN = "not known"
 _MEANS_SOMETHING = re.compile(r"[\\`*_\[\]<>|~&$@]|(?<=:)/(?=/)|(?<=www)\.", re.IGNORECASE)
 MARKS = {
     "holds": "✓ holds",
@@ -21,8 +22,15 @@ MARKS = {
 
 
 def number(value: Any) -> str:
-    """A count with commas."""
-    return f"{value:,}"
+    """A cell of a table: counts with commas, decimals with four digits, yes or no, nothing for `None`."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) >= 1
+        return f"{value:,.0f}" if whole or abs(value) >= 1000 else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def figure(value: Any) -> str:
@@ -73,6 +81,46 @@ def setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def size(count: int) -> str:
+    """A number of bytes."""
+    for unit, amount in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if count >= amount:
+            return f"{count / amount:g} {unit}"
+    return f"{count} bytes"
+
+
+def spaced_percent(share: float | None) -> str:
+    """A share at the desk: a figure in running text, with a space that does not break."""
+    if share is None:
+        return UNKNOWN
+    digits = 2 if 0 < abs(share) < 0.001 else 1
+    return f"{100 * share:.{digits}f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
+
+
+def short_number(value: float | None) -> str:
+    """A number at the desk: a count with commas, or another with few digits."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def written_day(text: str) -> str:
+    """The day of a moment at the desk: 5 Jan 2026."""
+    return _written(text, "%-d %b %Y")
+
+
+def written_moment(text: str) -> str:
+    """Day and time of a moment at the desk, in UTC."""
+    return _written(text, "%-d %b %Y, %H:%M UTC")
+
+
+def _written(text: str, form: str) -> str:
+    try:
+        return datetime.fromisoformat(str(text)).strftime(form)
+    except ValueError:
+        return str(text)
 
 
 def code(text: str) -> Any:
@@ -135,3 +183,12 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "upper_first": upper_first,
     "lower_first": lower_first,
 }
+"""For the templates of the report."""
+DESK_FILTERS: dict[str, Callable[..., Any]] = {
+    "percent": spaced_percent,
+    "number": short_number,
+    "day": written_day,
+    "moment": written_moment,
+    "sentence": upper_first,
+}
+"""For the templates of the desk."""

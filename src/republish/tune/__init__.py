@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from republish.tune.choice import chosen_policy, init_command, require_free, write_policy
 from republish.tune.frontier import LIMITS, Point, Tuned, choose, frontier, nearest
-from republish.tune.run import COMPROMISED, Settings, kept, tune
+from republish.tune.run import COMPROMISED, SearchSettings, kept, tune
 
 __all__ = [
     "COMPROMISED",
     "LIMITS",
     "Point",
-    "Settings",
+    "SearchSettings",
     "Tuned",
     "choose",
     "chosen_policy",

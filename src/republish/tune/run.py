@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.attacks import BELIEVES, EXCLUDES, Adversary, names, obstacle
+from republish.attacks import Adversary, AdversaryOptions, Means, without_views
 from republish.errors import PolicyError
 from republish.ledger.files import sync_folder
 from republish.secret import Secret
 from republish.tune.frontier import LIMITS, Tuned
-from republish.tune.search import Plan, search, study_name
+from republish.tune.search import SearchPlan, search, study_name
 from republish.tune.space import Extent, extent_of, suitable
 from republish.tune.trial import Bench
 from republish.tune.views import read_views
@@ -31,7 +31,7 @@ _ATTACKS = {"max_gain": ("beliefs", "joint"), "max_determined": ("tau", "linear"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class SearchSettings:
     """How a search goes about it.
 
     Without `publishers`, all that protect a series. `trials` is how many points are tried, with those of
@@ -56,7 +56,7 @@ def tune(
     series: Series,
     views: Sequence[Any],
     limits: Mapping[str, float],
-    settings: Settings | None = None,
+    settings: SearchSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuned:
     """Try publishers and parameters on raw views, oldest first; the frontier of penalty and risk, and what to choose.
@@ -69,11 +69,11 @@ def tune(
         PolicyError: a setting is out of range, or risk cannot be measured.
         ViewError, SchemaError: a view cannot be read; nothing was tried.
     """
-    asked = settings or Settings()
+    asked = settings or SearchSettings()
     limit = _one_limit(limits)
     publishers = suitable(asked.publishers)
     bench, extent = _bench(series, views, limit, asked)
-    plan = Plan(publishers, extent, asked.trials, asked.seed, asked.publishers is not None)
+    plan = SearchPlan(publishers, extent, asked.trials, asked.seed, asked.publishers is not None)
     folder, name = _folder(series.root), study_name(bench, plan)
     tuned: Tuned | None = None
     for points in search(bench, plan, name, folder, progress or (lambda _done, _all: None)):
@@ -110,7 +110,7 @@ def _one_limit(limits: Mapping[str, float]) -> str:
     return name
 
 
-def _bench(series: Series, views: Sequence[Any], limit: str, asked: Settings) -> tuple[Bench, Extent]:
+def _bench(series: Series, views: Sequence[Any], limit: str, asked: SearchSettings) -> tuple[Bench, Extent]:
     """What every trial is made on, checked; and the ranges that it leaves open."""
     policy = replace(series.policy, schema=series.schema)
     if policy.schema.sensitive is None:
@@ -135,7 +135,7 @@ def _bench(series: Series, views: Sequence[Any], limit: str, asked: Settings) ->
     return Bench(policy, read.frames, secret, adversary, attacks, limit, known, most), extent
 
 
-def _adversary(series: Series, asked: Settings, known: Knowledge | Extracted | None) -> Adversary:
+def _adversary(series: Series, asked: SearchSettings, known: Knowledge | Extracted | None) -> Adversary:
     """The adversary of the gate, where the series has one, and with what was asked for."""
     gate = series.policy.gate
     share = asked.compromised
@@ -144,19 +144,16 @@ def _adversary(series: Series, asked: Settings, known: Knowledge | Extracted | N
     ):
         raise PolicyError("compromised must be a share from 0 to below 1")
     if gate is None:
-        return Adversary(COMPROMISED if share is None else float(share), knowledge=known)
+        return AdversaryOptions(COMPROMISED if share is None else float(share)).adversary(known)
     hers = gate.adversaries(known)[0]
     return hers if share is None else replace(hers, compromised=float(share))
 
 
 def _require_attacks(attacks: tuple[str, ...], adversary: Adversary) -> None:
-    possible = names(EXCLUDES, BELIEVES)
+    possible = without_views()
     if not attacks or any(name not in possible for name in attacks):
         raise PolicyError(f"the attacks of a search must be among {', '.join(possible)}")
-    for name in attacks:
-        hindrance = obstacle(name, adversary, views=False)
-        if hindrance is not None:
-            raise PolicyError(f"{name} cannot be made: {hindrance}")
+    Means(adversary).require(attacks)
 
 
 def _secret(secret: Secret, seed: int) -> Secret:

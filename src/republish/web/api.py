@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from fastapi.responses import Response
@@ -14,9 +13,8 @@ from starlette.datastructures import UploadFile
 
 from republish.web import DeskError, WrongType
 from republish.web.desk import FILES, Desk
+from republish.web.documents import job_document, plain
 from republish.web.downloads import PARTS, altered_words, sent
-from republish.web.errors import writable
-from republish.web.jobs.jobs import Job
 from republish.web.security import REPORT_POLICY
 from republish.web.uploads.uploads import Upload
 
@@ -29,7 +27,6 @@ _MEDIA = {
     "md": "text/markdown; charset=utf-8",
 }
 
-T = TypeVar("T")
 Name = Annotated[str, Path(description="The name of a series.", max_length=255)]
 Part = Annotated[str, Path(pattern=r"^part-[0-9]{5,}\.(parquet|csv)$")]
 AllTheSame = Annotated[
@@ -212,11 +209,11 @@ def _read(api: APIRouter, desk: Desk) -> None:
 
     @api.get("/jobs", summary="Jobs of this desk, oldest first", response_model=list[JobModel])
     def jobs() -> list[dict[str, Any]]:
-        return [shown(job) for job in desk.jobs.all()]
+        return [job_document(job) for job in desk.jobs.all()]
 
     @api.get("/jobs/{job}", summary="How far a job is", response_model=JobModel)
     def one_job(job: Annotated[str, Path(max_length=64)]) -> dict[str, Any]:
-        return shown(desk.jobs.get(job))
+        return job_document(desk.jobs.get(job))
 
 
 def _downloads(api: APIRouter, desk: Desk) -> None:
@@ -340,16 +337,16 @@ def _work(api: APIRouter, desk: Desk) -> None:
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
-        return JobModel(**shown(desk.start_dry_run(name, body.upload, body.as_of, body.meant)))
+        return JobModel(**job_document(desk.start_dry_run(name, body.upload, body.as_of, body.meant)))
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
     def publish(name: Name, body: ConfirmBody) -> JobModel:
         job = desk.start_publish(name, body.upload, body.as_of, body.expected_head, body.meant)
-        return JobModel(**shown(job))
+        return JobModel(**job_document(job))
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)
     def attack(name: Name, body: Annotated[AttackBody, Body()]) -> JobModel:
-        return JobModel(**shown(desk.start_attack(name, body.adversary, body.attacks)))
+        return JobModel(**job_document(desk.start_attack(name, body.adversary, body.attacks)))
 
 
 async def _streamed(desk: Desk, request: Request) -> Upload:
@@ -370,23 +367,3 @@ def report_response(desk: Desk, name: str, format: str = "html") -> Response:  #
         "Content-Security-Policy": REPORT_POLICY,
     }
     return Response(desk.report(name, format), media_type=_MEDIA[format], headers=headers)
-
-
-def shown(job: Job) -> dict[str, Any]:
-    """A job as JSON."""
-    return plain(job.as_dict())
-
-
-def plain(value: T) -> T:
-    """The same without what JSON cannot hold: figures that are no numbers become null."""
-    return cast(T, _plain(value))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {writable(str(key)): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return writable(value) if isinstance(value, str) else value

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from republish.gate.limits import LIMITS
 from republish.report.words import ATTACKS
 from republish.report.words import LIMITS as LIMIT_WORDS
+from republish.show.numbers import (
+    DESK_FILTERS,
+    short_number,
+    spaced_percent,
+    written_moment,
+)
 
 if TYPE_CHECKING:
     from republish.attacks.assessments import Assessment
@@ -27,43 +32,6 @@ FILES = {
 
 
 # Numbers and words --------------------------------------------------------------------------------
-
-
-def percent(value: float | None) -> str:
-    """A share in percent."""
-    if value is None:
-        return "not known"
-    digits = 2 if 0 < abs(value) < 0.001 else 1
-    return f"{100 * value:.{digits}f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
-
-
-def number(value: float | None) -> str:
-    """A count with separators, or another number with few digits."""
-    if value is None:
-        return "not known"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-
-
-def day(text: str) -> str:
-    """The day of a moment."""
-    return _moment(text, "%-d %b %Y")
-
-
-def moment(text: str) -> str:
-    """Day and time of a moment, in UTC."""
-    return _moment(text, "%-d %b %Y, %H:%M UTC")
-
-
-def _moment(text: str, form: str) -> str:
-    try:
-        return datetime.fromisoformat(str(text)).strftime(form)
-    except ValueError:
-        return str(text)
-
-
-def sentence(text: str) -> str:
-    """A text that begins with a capital."""
-    return text[:1].upper() + text[1:]
 
 
 def change(now: float, before: float | None) -> str:
@@ -135,10 +103,11 @@ def gate_state(series: SeriesFacts) -> str:
 def gate_words(gate: Mapping[str, Any]) -> str:
     """What a gate asks for, as a sentence."""
     limits = "; ".join(
-        f"{LIMIT_WORDS.get(name, name)} at most {percent(limit)}" for name, limit in gate["limits"].items()
+        f"{LIMIT_WORDS.get(name, name)} at most {spaced_percent(limit)}"
+        for name, limit in gate["limits"].items()
     )
     known = gate.get("granted", {}).get("compromised", 0)
-    told = f", by an attacker who knows {percent(known)} of the people already" if known else ""
+    told = f", by an attacker who knows {spaced_percent(known)} of the people already" if known else ""
     return f"{limits}; found by {' and '.join(gate['attacks'])}{told}."
 
 
@@ -160,7 +129,7 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
         for one in verdicts(release.gate):
             name = f"gate, {one['attack']}: {one['words']}"
             drawn.setdefault(name, [None] * len(numbers))[place] = one["found"]
-            limits[f"limit {percent(one['allowed'])}"] = one["allowed"]
+            limits[f"limit {spaced_percent(one['allowed'])}"] = one["allowed"]
     worst = _worst_of(series)
     if worst is not None:
         found = {name: [one.determined_share for one in after] for name, after in worst.found.items()}
@@ -264,22 +233,24 @@ def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
     from republish.metrics import EXPLANATIONS
 
     risk, levels = found["prosecutor_risk"], found.get("levels") or {}
-    listed: list[tuple[str, str, str]] = [("Blur", percent(found["penalty"]), EXPLANATIONS["penalty"])]
+    listed: list[tuple[str, str, str]] = [("Blur", spaced_percent(found["penalty"]), EXPLANATIONS["penalty"])]
     for name, value in (found.get("penalty_by_column") or {}).items():
-        listed.append((f"Blur of {name}", percent(value), "The same for this column alone."))
+        listed.append((f"Blur of {name}", spaced_percent(value), "The same for this column alone."))
     listed += [
-        ("Rows in the average group", number(found["average_class_size"]), "Larger groups hide more."),
-        ("Prosecutor's risk, highest", percent(risk["highest"]), EXPLANATIONS["prosecutor_risk"]),
-        ("Prosecutor's risk, average", percent(risk["average"]), "The same, over all people."),
+        ("Rows in the average group", short_number(found["average_class_size"]), "Larger groups hide more."),
+        ("Prosecutor's risk, highest", spaced_percent(risk["highest"]), EXPLANATIONS["prosecutor_risk"]),
+        ("Prosecutor's risk, average", spaced_percent(risk["average"]), "The same, over all people."),
     ]
     for limit, share in (risk.get("above") or {}).items():
         smaller = f"In groups smaller than {math.ceil(1 / float(limit) - 1e-9)}."
-        listed.append((f"People above a risk of {percent(float(limit))}", percent(share), smaller))
-    listed.append(("Marketer's risk", percent(found["marketer_risk"]), EXPLANATIONS["marketer_risk"]))
+        listed.append(
+            (f"People above a risk of {spaced_percent(float(limit))}", spaced_percent(share), smaller)
+        )
+    listed.append(("Marketer's risk", spaced_percent(found["marketer_risk"]), EXPLANATIONS["marketer_risk"]))
     if levels.get("k") is not None:
-        listed.append(("Smallest group", number(levels["k"]), "Rows; k in the literature."))
+        listed.append(("Smallest group", short_number(levels["k"]), "Rows; k in the literature."))
     if levels.get("distinct_l") is not None:
-        listed.append(("Fewest different values", number(levels["distinct_l"]), "In any group; l."))
+        listed.append(("Fewest different values", short_number(levels["distinct_l"]), "In any group; l."))
     return [{"name": name, "figure": figure, "says": says} for name, figure, says in listed]
 
 
@@ -301,7 +272,7 @@ def assessment(one: Assessment, current: bool) -> dict[str, Any]:
         "rows": rows,
         "left_out": one.left_out,
         "short": short,
-        "words": f"Made {moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
+        "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
         "worst": rows[0]["last"].determined_share if rows else None,
         "worst_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
         "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
@@ -313,7 +284,9 @@ def knows(adversary: Mapping[str, Any]) -> str:
     """What an attacker was granted, in a few words."""
     known = adversary.get("compromised", 0)
     people = (
-        percent(known) + " of the people" if isinstance(known, (int, float)) else f"{known['people']} people"
+        spaced_percent(known) + " of the people"
+        if isinstance(known, (int, float))
+        else f"{known['people']} people"
     )
     said = [f"knows {people}"]
     said += [] if adversary.get("event_lists", True) else ["not when people came and left"]
@@ -327,7 +300,10 @@ def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         return None
     most = max(one["releases"] for one in shown)
     drawn = {
-        f"{moment(one['made_at'])}: {one['short']}": [*one["strongest"], *[None] * (most - one["releases"])]
+        f"{written_moment(one['made_at'])}: {one['short']}": [
+            *one["strongest"],
+            *[None] * (most - one["releases"]),
+        ]
         for one in shown[:6]
     }
     return lines(range(1, most + 1), drawn)
@@ -358,16 +334,12 @@ def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
                 "label": f"{one['publisher']} {text}".strip(),
             }
         )
-    limits_drawn = [{"name": f"limit {percent(limit)}", "value": limit} for limit in limits]
+    limits_drawn = [{"name": f"limit {spaced_percent(limit)}", "value": limit} for limit in limits]
     return {"kind": "points", "points": points, "limits": limits_drawn} if points else None
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "percent": percent,
-    "number": number,
-    "day": day,
-    "moment": moment,
-    "sentence": sentence,
+    **DESK_FILTERS,
     "change": change,
     "spark": spark,
     "verdicts": verdicts,

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from republish.errors import LedgerError, RepublishError
 from republish.sources.panics import is_panic
-from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, request_models
+from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, documents, request_models
 from republish.web.downloads import FILES, Download, altered_words, taken
 from republish.web.jobs.interrupted import is_going_on, require_unlocked, words
 from republish.web.jobs.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.jobs.worker import CHANGED
-from republish.web.series_index import Shelf
+from republish.web.series_index import SeriesIndex
 from republish.web.uploads.columns import compare, legible
 from republish.web.uploads.uploads import LIMIT, Upload, Uploads
 from republish.web.watch import Watch
@@ -45,7 +45,7 @@ class Desk:
         uploads_in: Path | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        self.shelf = Shelf(roots)
+        self.index = SeriesIndex(roots)
         self.uploads = Uploads(upload_limit, uploads_in)
         self.jobs = jobs or Jobs()
         self._watch = Watch()
@@ -62,11 +62,11 @@ class Desk:
     @property
     def home(self) -> Path | None:
         """Where new series are made, `None` where only single series were given."""
-        return self.shelf.home
+        return self.index.home
 
     def paths(self) -> dict[str, Path]:
         """The folder of every series by its name, which keeps it for as long as the desk lives."""
-        return self.shelf.paths()
+        return self.index.paths()
 
     def path(self, name: str) -> Path:
         """The folder of a series; only names of series that are there lead anywhere."""
@@ -94,7 +94,7 @@ class Desk:
         """Why some series cannot be opened, by name."""
         found = {name: one for name in self.paths() if isinstance(one := self._facts(name), str)}
         return found | dict.fromkeys(
-            self.shelf.unnamed(), "the name of its folder is not UTF-8; rename the folder"
+            self.index.unnamed(), "the name of its folder is not UTF-8; rename the folder"
         )
 
     def _facts(self, name: str) -> SeriesFacts | str:
@@ -149,7 +149,7 @@ class Desk:
         """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
         with self.opened(name) as series:
             _require_release(series, number)
-            return request_models.picture(series.release(number), axes)
+            return documents.picture(series.release(number), axes)
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
         """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.
@@ -185,7 +185,7 @@ class Desk:
 
     def tuned(self, name: str) -> list[dict[str, Any]]:
         """The frontiers that `tune` kept beside the series, the newest last."""
-        return request_models.frontiers(self.path(name))
+        return documents.frontiers(self.path(name))
 
     def audit_lines(self, name: str) -> list[dict[str, Any]]:
         """The last lines of the audit log, oldest first."""
@@ -297,7 +297,7 @@ class Desk:
                 "ends with a letter or digit"
             )
         root = self.home / name
-        if root.exists() or root.is_symlink() or self.shelf.is_taken(name, root):
+        if root.exists() or root.is_symlink() or self.index.is_taken(name, root):
             raise Busy("a series or folder of that name is there already; choose another name")
         view = self.uploads.get(upload)
         schema = request_models.schema_of(view, roles)
@@ -313,7 +313,7 @@ class Desk:
 
     def publishers(self) -> list[dict[str, Any]]:
         """Every publisher with what it is for and its parameters."""
-        return request_models.publishers()
+        return documents.publishers()
 
     def note(self, name: str, action: str, outcome: str, **facts: Any) -> None:
         """Write a line into the audit log of a series."""

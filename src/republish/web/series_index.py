@@ -10,7 +10,7 @@ from pathlib import Path
 from republish.errors import PolicyError
 
 
-class Shelf:
+class SeriesIndex:
     """Folders of series, and folders that hold several."""
 
     def __init__(self, roots: Sequence[str | Path]) -> None:

@@ -27,7 +27,7 @@ class _Written(NamedTuple):
     bytes: int
 
 
-class _File(NamedTuple):
+class _ReleaseFile(NamedTuple):
     release: int
     name: str
     path: Path | None
@@ -54,7 +54,7 @@ class Watch:
     def altered(self, ledger: Ledger) -> dict[int, list[str]]:
         """The files that are not what the ledger recorded: by release their names in it."""
         found: dict[int, list[str]] = defaultdict(list)
-        there: list[tuple[_Written, _File]] = []
+        there: list[tuple[_Written, _ReleaseFile]] = []
         for file in _published(ledger):
             if file.path is not None and not ledger.layout.renames:
                 wrong = (ledger.root, file.release, file.name) in self._refused
@@ -69,7 +69,7 @@ class Watch:
             found[file.release].append(file.name)
         return dict(found)
 
-    def _wrong(self, files: list[tuple[_Written, _File]]) -> Iterator[_File]:
+    def _wrong(self, files: list[tuple[_Written, _ReleaseFile]]) -> Iterator[_ReleaseFile]:
         """The files whose digest is another; not all may be measured at one look."""
         left = self._most
         for written, file in files:
@@ -84,7 +84,7 @@ class Watch:
                 yield file
 
 
-def _published(ledger: Ledger) -> Iterator[_File]:
+def _published(ledger: Ledger) -> Iterator[_ReleaseFile]:
     """Every file of every release; without a path where the folder of its release is gone."""
     entries, layout = ledger.entries(), ledger.layout
     for entry in ledger.releases():
@@ -98,7 +98,7 @@ def _published(ledger: Ledger) -> Iterator[_File]:
         for name, recorded in entry.payload["files"].items():
             if name.startswith(start):
                 file = name.removeprefix(start)
-                yield _File(number, file, None if folder is None else folder / file, recorded)
+                yield _ReleaseFile(number, file, None if folder is None else folder / file, recorded)
 
 
 def _written(path: Path | None) -> _Written | None:

@@ -22,6 +22,7 @@ from desk_client import TestClient
 from republish.attacks import Adversary
 from republish.attacks.assessments import assess, keep
 from republish.cli import app as cli
+from republish.show.numbers import spaced_percent
 from republish.tune import chosen_policy, write_policy
 from republish.tune.frontier import Point
 from republish.web import charts
@@ -263,7 +264,7 @@ def test_the_first_page_with_charts_is_below_400_kb(client: TestClient) -> None:
 
 
 def test_every_word_that_is_explained_in_a_template_exists() -> None:
-    words = set(re.findall(r'^  "(\w+)": \(', (TEMPLATES / "parts.html").read_text(), re.M))
+    words = set(re.findall(r'^  "(\w+)": \(', (TEMPLATES / "macros.html").read_text(), re.M))
     used = {
         word for file in TEMPLATES.glob("*.html") for word in re.findall(r'term\("(\w+)"\)', file.read_text())
     }
@@ -275,7 +276,7 @@ def test_every_word_that_is_explained_in_a_template_exists() -> None:
     "share, text", [(0.0, "0\xa0%"), (0.333, "33.3\xa0%"), (0.0004, "0.04\xa0%"), (None, "not known")]
 )
 def test_shares_are_written_in_percent(share: float | None, text: str) -> None:
-    assert charts.percent(share) == text
+    assert spaced_percent(share) == text
 
 
 def test_many_sizes_are_put_into_ranges_and_none_is_lost() -> None:

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desk_client import TestClient, csv, desk, ended, make_series, upload, view
+from republish.show import numbers
 from republish.web import Busy, DeskError, NotFound, TooLarge, WrongType
 from republish.web.uploads import uploads
 from republish.web.uploads.parquet_size import contents
-from republish.web.uploads.uploads import Uploads, size_text
+from republish.web.uploads.uploads import Uploads
 
 LIMIT = 20_000
 
@@ -287,4 +288,4 @@ def test_nothing_is_left_when_the_desk_is_closed(tmp_path: Path) -> None:
     "size, text", [(1, "1 bytes"), (2048, "2 KB"), (200 * 2**20, "200 MB"), (2**30, "1 GB")]
 )
 def test_sizes_are_written_as_people_do(size: int, text: str) -> None:
-    assert size_text(size) == text
+    assert numbers.size(size) == text

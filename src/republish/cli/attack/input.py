@@ -1,23 +1,34 @@
-"""What `attack` is asked for, read and made."""
+"""The attacks that `attack` is asked for, made in one process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from republish.cli.attack.options import FULL, AttackOptions
 from republish.errors import PolicyError
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary, Result, Summary, Target, Unclear
+    from republish.attacks import (
+        Adversary,
+        BeliefResult,
+        History,
+        Result,
+        SeriesMeasures,
+        Summary,
+        Target,
+        Unclear,
+    )
+    from republish.attacks.replaying.input_enumeration import Inferred
+    from republish.cli.attack.source import AttackSource
     from republish.parts.attack.run import FoundInParts
-
-ALL = "all"
-FULL = "full"
 
 
 @dataclass(frozen=True)
-class Made:
+class AttackRun:
     """One attack that was made, and what it found after each release, where that was asked for."""
 
     result: Result | FoundInParts
@@ -54,40 +65,60 @@ def _numbered(parts: Sequence[Summary]) -> list[dict[str, Any]]:
     return [{"release": i, **asdict(part)} for i, part in enumerate(parts, start=1)]
 
 
-def chosen(names: str, hindrance: Callable[[str], str | None]) -> tuple[list[str], dict[str, str]]:
-    """The attacks that were asked for, and of all those that cannot be made, each with the reason.
+@dataclass(frozen=True)
+class SeriesAttack:
+    """All attacks on one series: what they found, and why others were left out.
 
-    `hindrance` says of an attack why it cannot be made. That none can is refused.
+    `followed` says whether the figures after each release were asked for.
     """
-    from republish.attacks import KINDS
 
-    if names == ALL:
-        reasons = {name: reason for name in KINDS if (reason := hindrance(name)) is not None}
-        if len(reasons) == len(KINDS):
-            raise PolicyError(f"no attack can be made with what is given. {_grouped(reasons)}")
-        return [name for name in KINDS if name not in reasons], reasons
-    wanted = [name.strip() for name in names.split(",")]
-    for name in wanted:
-        reason = hindrance(name)
-        if reason is not None:
-            raise PolicyError(f"{name} cannot be made: {reason}")
-    return list(dict.fromkeys(wanted)), {}
+    source: AttackSource
+    history: History
+    adversary: Adversary
+    made: Sequence[AttackRun]
+    replays: Sequence[Inferred]
+    left_out: dict[str, str]
+    followed: bool
+
+    @property
+    def beliefs(self) -> list[BeliefResult]:
+        """What those found who weigh values."""
+        from republish.attacks import BeliefResult
+
+        return [one.result for one in self.made if isinstance(one.result, BeliefResult)]
+
+    @cached_property
+    def measures(self) -> SeriesMeasures:
+        """What happened in every release."""
+        from republish.attacks import measure_series
+
+        return measure_series(self.history, 3)
 
 
-def _grouped(reasons: dict[str, str]) -> str:
-    """Every reason once, with the attacks it stands in the way of."""
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        names.setdefault(reason, []).append(name)
-    return ". ".join(f"{', '.join(those)}: {reason}" for reason, those in names.items())
+def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int, int], None]) -> SeriesAttack:
+    """Make the attacks that were asked for, or all that can be made with what is given."""
+    from republish.attacks import BELIEVES, REPLAYS
+    from republish.attacks import names as names_of
+    from republish.cli.attack.replay import replayed
+    from republish.cli.attack.source import source_of
 
-
-def looks(text: str) -> list[int | None]:
-    """How many last values she looks at, `None` for all: one adversary each."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(word == FULL or (word.isascii() and word.isdigit()) for word in words):
-        raise PolicyError(f"--steps is whole numbers and {FULL}, separated by commas, such as 0,1,2,{FULL}")
-    return [None if word == FULL else int(word) for word in words]
+    source = source_of(folder, options)
+    adversary = options.adversary(source.knowledge)
+    chosen, left_out = source.means(adversary).choose(options.attacks)
+    replays: Sequence[Inferred] = ()
+    if again := [name for name in chosen if name in names_of(REPLAYS)]:
+        try:
+            replays = replayed(source, again, adversary)
+        except PolicyError as problem:
+            if options.attacks is not None:
+                raise PolicyError(f"{' and '.join(again)} cannot be made: {problem}") from None
+            left_out |= dict.fromkeys(again, str(problem))
+    wanted = [name for name in chosen if name not in again]
+    believers = bool(wanted) and set(wanted) <= set(names_of(BELIEVES))
+    follow = options.over_time or (options.plot is not None and not believers)
+    steps, target = options.steps, source.target(adversary, wanted)
+    made = make(target, adversary, wanted, steps, progress, follow)
+    return SeriesAttack(source, target.history, adversary, made, replays, left_out, follow)
 
 
 def make(
@@ -95,9 +126,9 @@ def make(
     adversary: Adversary,
     names: Sequence[str],
     steps: Sequence[int | None],
-    over_time: bool,
     progress: Callable[[int, int], None],
-) -> list[Made]:
+    over_time: bool,
+) -> list[AttackRun]:
     """Make every attack; those that believe once for each number of steps.
 
     Who looks further back than the knowledge does is the one who knows it all, and is not attacked with twice.
@@ -108,7 +139,7 @@ def make(
     todo = list(_todo(adversary, names, steps))
     different = {(name, depth) for name, depth, _ in todo}
     each = max(target.history.releases, 1) if over_time else 1
-    done: dict[tuple[str, int | None], Made] = {}
+    done: dict[tuple[str, int | None], AttackRun] = {}
     made = []
     for name, depth, look in todo:
         if (name, depth) not in done:
@@ -121,7 +152,7 @@ def make(
                 progress(before + release, len(different) * each)
 
             after = followed(target, her, name, further, found) if over_time else None
-            done[name, depth] = Made(found, after)
+            done[name, depth] = AttackRun(found, after)
         one = done[name, depth]
         if isinstance(one.result, BeliefResult):
             one = replace(one, result=replace(one.result, steps=look))  # as it was asked for

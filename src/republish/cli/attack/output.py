@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.cli.attack.input import Made
+from republish.cli.attack.input import AttackRun
 from republish.cli.output import say, say_table
+from republish.show.numbers import percent
 
 if TYPE_CHECKING:
     from republish.attacks import (
@@ -35,14 +36,14 @@ def say_adversary(history: History, adversary: Adversary, one_of_many: bool = Fa
     if adversary.event_lists:
         has.append("when people came, changed and left")
     if isinstance(share, float) and share:
-        has.append(f"the values of {share:.1%} of them")
+        has.append(f"the values of {percent(share)} of them")
     knows = f"knows {', and '.join([', '.join(has[:-1]), has[-1]] if has[1:] else has)}"
     if adversary.membership != "known":
         knows = "matches quasi-identifiers to groups" + (f"; she {knows}" if has else "")
     say(f"{history.releases} releases, {history.people:,} people; the adversary {knows}")
 
 
-def say_summaries(made: Sequence[Made], one_of_many: bool = False) -> None:
+def say_summaries(made: Sequence[AttackRun], one_of_many: bool = False) -> None:
     """One line for every attack, and what those with a budget did not get to the end of."""
     say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
     left = (
@@ -64,14 +65,14 @@ def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
     if unclear.undecided:
         share = unclear.people / max(people, 1)
         say(
-            f"{label}: {unclear.people:,} more people ({share:.1%}, {unclear.undecided:,} lives) are "
+            f"{label}: {unclear.people:,} more people ({percent(share)}, {unclear.undecided:,} lives) are "
             "undecided: the budget ran out before a second value was found, so they may be determined too"
         )
     for sentence in unclear.besides():
         say(f"{label}: {sentence}")
 
 
-def say_over_time(made: Sequence[Made]) -> None:
+def say_over_time(made: Sequence[AttackRun]) -> None:
     """What was found after each release: the share determined and the mean confidence of every attack."""
     for title, figure in (("determined", "determined_share"), ("mean confidence", "mean_confidence")):
         columns = [[getattr(part, figure) for part in one.after_release or ()] for one in made]
@@ -98,8 +99,8 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
         "her probability of the true value; above .5, .9: shares of rows"
     )
     for result in beliefs:
-        made = ", ".join(f"{name} {share:.1%}" for name, share in result.overall.used.items())
-        share = f"{result.ever_above_nine_tenths:.1%}"
+        made = ", ".join(f"{name} {percent(share)}" for name, share in result.overall.used.items())
+        share = percent(result.ever_above_nine_tenths)
         say(
             f"{result.name}, {result.label}: surer than .9 at some time, untold, of {share} of "
             f"{result.people:,} people; posteriors: {made} of rows, {result.overall.fallbacks:.2%} fell back to shares"
@@ -118,7 +119,13 @@ def say_measures(measures: SeriesMeasures) -> None:
     )
 
 
-def draw(made: Sequence[Made], path: Path) -> None:
+def say_left_out(left_out: Mapping[str, str]) -> None:
+    """Which attacks were not made, and why."""
+    for name, reason in left_out.items():
+        say(f"{name}: left out, for {reason}")
+
+
+def draw(made: Sequence[AttackRun], path: Path) -> None:
     """Every attack over the releases; where only believers were asked for at once, their gain and confidence."""
     from republish.show.plots import plot_attacks
 

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from republish.cli.output import say, say_table
-from republish.errors import PolicyError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from republish.attacks import Adversary
     from republish.attacks.replaying.input_enumeration import Inferred
-    from republish.series import Series
+    from republish.cli.attack.source import AttackSource
 
 _COLUMNS = (
     "attack",
@@ -28,22 +25,14 @@ _COLUMNS = (
 )
 
 
-def replayed(
-    series: Series | None, files: Sequence[Path], names: Sequence[str], adversary: Adversary
-) -> tuple[list[Inferred], str | None]:
-    """What the publisher's choices give away, or why that cannot be found out."""
+def replayed(source: AttackSource, names: Sequence[str], adversary: Adversary) -> list[Inferred]:
+    """What the publisher's choices give away; refused where its releases cannot be made again."""
     from republish.attacks.replaying.input_enumeration import try_inputs
     from republish.attacks.replaying.replay import replay_of
 
-    if not names:
-        return [], None
-    if series is None:
-        return [], "the publisher of another tool's tables cannot be run again"
-    try:
-        tried = try_inputs(*replay_of(series, files), known=adversary.known)
-    except PolicyError as error:
-        return [], str(error)
-    return [tried.minimality() if name == "minimality" else tried.suppression() for name in names], None
+    assert source.series is not None
+    tried = try_inputs(*replay_of(source.series, source.files), known=adversary.known)
+    return [tried.minimality() if name == "minimality" else tried.suppression() for name in names]
 
 
 def say_replays(found: Sequence[Inferred]) -> None:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 from republish.errors import PolicyError, ViewError
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary, Target
+    from republish.attacks import Adversary, Means, Target
+    from republish.cli.attack.options import AttackOptions
     from republish.knowledge import Extracted, Knowledge
     from republish.schema.schema import Schema
     from republish.series import Series
 
 
-_NO_CLASSES = (
-    "beliefs need the classes of people, which are not read from tables of another tool; publish with this tool to "
-    "compare"
-)
 _MANY = 0.1  # with so large a share of rows that fit elsewhere, an assignment is one of many
 
 
@@ -41,7 +38,7 @@ class Assignment:
         return self.elsewhere > _MANY * self.rows
 
 
-class Attacked(Protocol):
+class AttackSource(Protocol):
     """What is attacked, before it is known by which attacks."""
 
     series: Series | None
@@ -50,8 +47,8 @@ class Attacked(Protocol):
     notes: Sequence[str]
     assignment: Assignment | None
 
-    def hindrance(self, name: str, adversary: Adversary) -> str | None:
-        """Why an attack cannot be made, `None` where it can."""
+    def means(self, adversary: Adversary) -> Means:
+        """What there is to attack with."""
         ...
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
@@ -59,10 +56,11 @@ class Attacked(Protocol):
         ...
 
 
-def attacked(folder: Path, schema: Path | None, truth: Path | None, knowledge: Path | None) -> Attacked:
+def source_of(folder: Path, options: AttackOptions) -> AttackSource:
     """A series, or with a schema the tables of another tool."""
     from republish.policy import FILE
 
+    schema, truth, knowledge = options.schema, options.truth, options.knowledge
     if schema is not None and (folder / FILE).is_file():
         raise PolicyError(
             f"--schema is for tables of another tool, and {folder} holds {FILE}: this is a series; leave --schema out"
@@ -88,37 +86,32 @@ class _Own:
         if knowledge is not None:
             self.knowledge = read_knowledge(knowledge, self.opened.schema)
 
-    def hindrance(self, name: str, adversary: Adversary) -> str | None:
-        """Why an attack cannot be made, `None` where it can."""
-        from republish.attacks import obstacle
+    def means(self, adversary: Adversary) -> Means:
+        """The raw views where they are given."""
+        from republish.attacks import Means
 
-        return obstacle(name, adversary, bool(self.files))
+        return Means(adversary, bool(self.files))
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
-        """The series with codes, and classes where knowledge needs them, of everyone in the raw views."""
-        from republish.attacks import BELIEVES, granted_view, names, target_of
+        """The series, with everyone in the raw views where they are given."""
+        from republish.attacks import target_of, target_with_views
 
-        series, known, files = self.opened, adversary.knowledge, self.files
-        if not files:
-            return target_of(series, adversary, wanted)
-        numbered = list(enumerate(files, start=1))
-        if known is None or not set(wanted) & set(names(BELIEVES)):
-            frames = [series.true_codes(i, file) for i, file in numbered]
-        else:
-            frames = [granted_view(series, i, file, known.classes) for i, file in numbered]
-        return target_of(series, adversary, wanted, frames, files)
+        if not self.files:
+            return target_of(self.opened, adversary, wanted)
+        return target_with_views(self.opened, adversary, wanted, self.files)
 
 
 class _Other:
     """A folder of tables that another tool made, with the raw views they were made of."""
 
     def __init__(self, folder: Path, schema: Path, truth: Path | None, knowledge: Path | None) -> None:
+        from republish.attacks.choose import NO_CLASSES
         from republish.attacks.matching.other_tools import tables_in
         from republish.cli.arguments import truth_views
         from republish.schema.schema import read_schema
 
         if knowledge is not None:
-            raise PolicyError(f"--knowledge is of no use here: {_NO_CLASSES}")
+            raise PolicyError(f"--knowledge is of no use here: {NO_CLASSES}")
         if truth is None:
             raise ViewError(
                 "tables of another tool do not say who is in which group; give the raw views, --truth DIR"
@@ -131,12 +124,11 @@ class _Other:
         self.notes: Sequence[str] = ()
         self.assignment: Assignment | None = None
 
-    def hindrance(self, name: str, adversary: Adversary) -> str | None:
-        """Why an attack cannot be made, `None` where it can."""
-        from republish.attacks import BELIEVES, KINDS, obstacle
+    def means(self, adversary: Adversary) -> Means:
+        """The raw views; no classes, and no publisher that could be run again."""
+        from republish.attacks import Means
 
-        believes = name in KINDS and KINDS[name].way == BELIEVES
-        return _NO_CLASSES if believes else obstacle(name, adversary, views=True)
+        return Means(adversary, views=True, foreign=True)
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
         """Everybody put into a group that fits."""

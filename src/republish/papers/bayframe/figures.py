@@ -179,10 +179,14 @@ def _compromised() -> tuple[Figure, ...]:
     )
 
 
+_ONE_STEP: Where = {"data": "bkseq", "steps": 1}
+_TWO_STEPS: Where = {"data": "bkseq", "steps": 2}
+_ADULT: Where = {"data": "adult"}
+_CASCADING = "BayFrame with cascading", "cascading"
+
+
 def _cascading() -> tuple[Figure, ...]:
-    one: Where = {"data": "bkseq", "steps": 1}
-    two: Where = {"data": "bkseq", "steps": 2}
-    adult: Where = {"data": "adult"}
+    """Gain over time, and risk against usefulness, where single people are known."""
     rising = Claim(
         "The gain grows over the first releases.",
         "from release 1 to 6, at three quarters of all pairs; in shape: end to end",
@@ -211,6 +215,25 @@ def _cascading() -> tuple[Figure, ...]:
         "from release 3 on every line is below its first value and at most 0.06; in shape: at most 0.12",
         drops_then_stays(CASCADED, 0.06),
     )
+    name, gain = _CASCADING
+    return (
+        _over_time(
+            "Fig. 5a",
+            f"{name}, FDTMM, gain",
+            gain,
+            (rising, ending, _higher_sigma(), _prior_above(), gap),
+            _ONE_STEP,
+        ),
+        _over_time(
+            "Fig. 5b", f"{name}, SDTMM, gain", gain, (_higher_sigma(), _prior_above(), similar), _TWO_STEPS
+        ),
+        _over_time("Fig. 6", f"{name}, Adult, gain", gain, (low,), _ADULT, needs=ADULT),
+        *_cascading_maps(),
+    )
+
+
+def _cascading_maps() -> tuple[Figure, ...]:
+    name, gain = _CASCADING
     costlier = Claim(
         "At each level of RL more is lost for sigma = 0.1 than for 0.01.",
         f"give or take 5 % {LEVELS}; in shape: on average",
@@ -228,23 +251,13 @@ def _cascading() -> tuple[Figure, ...]:
         _alike(PRIOR01, POSTERIOR01, f"{both} (0.01)."),
         costlier,
     )
-    name, gain = "BayFrame with cascading", "cascading"
     return (
-        _over_time(
-            "Fig. 5a",
-            f"{name}, FDTMM, gain",
-            gain,
-            (rising, ending, _higher_sigma(), _prior_above(), gap),
-            one,
-        ),
-        _over_time("Fig. 5b", f"{name}, SDTMM, gain", gain, (_higher_sigma(), _prior_above(), similar), two),
-        _over_time("Fig. 6", f"{name}, Adult, gain", gain, (low,), adult, needs=ADULT),
         _map(
             "Fig. 7a",
             f"{name}, FDTMM, R-U map",
             gain,
             traded,
-            one,
+            _ONE_STEP,
         ),
         _map(
             "Fig. 7b",
@@ -258,14 +271,14 @@ def _cascading() -> tuple[Figure, ...]:
                 ),
                 broader,
             ),
-            two,
+            _TWO_STEPS,
         ),
         _map(
             "Fig. 8",
             f"{name}, Adult, R-U map",
             gain,
             traded,  # the paper says that Adult confirms them
-            adult,
+            _ADULT,
             needs=ADULT,
         ),
     )

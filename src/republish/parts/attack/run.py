@@ -17,6 +17,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray, WordArray
 from republish.attacks.adversary import Adversary
+from republish.attacks.choose import Means
 from republish.attacks.excluding.candidates import Unknowns, intersected, lives, sizes
 from republish.attacks.excluding.compromised import starting_sets
 from republish.attacks.excluding.intersection import intersection
@@ -24,7 +25,7 @@ from republish.attacks.excluding.signature_rule import exclude_kept
 from republish.attacks.excluding.tau import eliminate, posterior
 from republish.attacks.excluding.value_restriction import UNUSABLE, restrict
 from republish.attacks.history import History
-from republish.attacks.registry import kind_of, obstacle
+from republish.attacks.registry import kind_of
 from republish.attacks.results import AttackResult, Exposure, Figures, Findings, together
 from republish.attacks.run import informed
 from republish.errors import PolicyError
@@ -83,7 +84,7 @@ def attack_in_parts(
         PolicyError: an attack needs everybody at once, or something that she does not have.
     """
     adversary = informed(adversary, series)
-    require_in_parts(attacks, adversary)
+    Means(adversary, in_parts=IN_PARTS).require(attacks)
     releases = stored_releases(series, part_rows, parts)
     rows = sum(entry.payload["rows"] for entry in series.records)
     layout = layout_of(series, releases, Sizes.of(rows, part_rows, parts).parts)
@@ -93,20 +94,6 @@ def attack_in_parts(
         return _Attacking(mover, layout).found(adversary, attacks, m)
     finally:
         mover.release()
-
-
-def require_in_parts(attacks: Sequence[str], adversary: Adversary) -> None:
-    """Refuse what only one process can do."""
-    whole = [name for name in attacks if kind_of(name) and name not in IN_PARTS]
-    if whole:
-        raise PolicyError(
-            f"{' and '.join(whole)} cannot be made in parts: all people and releases are needed at once. "
-            f"{', '.join(IN_PARTS[:-1])} and {IN_PARTS[-1]} can; make the others without --engine"
-        )
-    for name in attacks:
-        hindrance = obstacle(name, adversary, views=False)
-        if hindrance is not None:
-            raise PolicyError(f"{name} cannot be made: {hindrance}")
 
 
 def _keeps_classes(series: Series, adversary: Adversary) -> bool:

@@ -96,7 +96,7 @@ def require_head(series: Series, expected: str | None) -> str:
 
 def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
     """Attack a series and keep what is found beside it."""
-    from republish.attacks import Adversary
+    from republish.attacks import AdversaryOptions
     from republish.attacks.assessments import assess, keep
     from republish.series import Series
 
@@ -105,7 +105,7 @@ def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
         say({"step": "reading the releases", "done": 0, "of": 0})
         found = assess(
             series,
-            Adversary(**task["adversary"]),
+            AdversaryOptions(**task["adversary"]).adversary(),
             task["attacks"],
             lambda done, of: say({"step": "attacking", "done": done, "of": of}),
         )

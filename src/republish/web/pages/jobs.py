@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from republish.attacks import without_views
 from republish.errors import RepublishError
 from republish.publishing.plausibility import MEANT
 from republish.report.words import ATTACKS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from republish.web.jobs.jobs import Job
 
 _TITLES = {"dry-run": "Trial run", "publish": "Publishing", "attack": "Attack"}
-_ATTACKS = ("intersection", "tau", "compromised", "historical", "differencing", "linear", "beliefs", "joint")
 _REMEMBERED = 200  # trial runs, as many as there are jobs
 _UNSURE = ("Stopped", "Unforeseen", "LedgerError")  # after these only the timeline says what was published
 _FIRST = {
@@ -45,7 +45,7 @@ class _Trial:
     meant: tuple[str, ...] = ()
 
 
-class Working(Page):
+class JobPages(Page):
     """Upload, check, trial run, confirm, progress, result; and attacks."""
 
     def __init__(self, desk: Desk) -> None:
@@ -137,9 +137,9 @@ class Working(Page):
         found = self._job(request)
         return self.page(request, "job.html", 404 if found["job"] is None else 200, **found)
 
-    def job_part(self, request: Request) -> Response:
+    def job_progress(self, request: Request) -> Response:
         """The same without the page around it, for a page that is open already."""
-        return self.page(request, "job_part.html", **self._job(request))
+        return self.page(request, "job_progress.html", **self._job(request))
 
     def _job(self, request: Request) -> dict[str, Any]:
         found = self.desk.one(request.path_params["name"])
@@ -179,7 +179,7 @@ class Working(Page):
             for one, current in zip(found.assessments, found.current, strict=True)
         ][::-1]
         known = found.publisher.get("knowledge")
-        able = {name: ATTACKS[name] for name in _ATTACKS if known or name not in ("beliefs", "joint")}
+        able = {name: ATTACKS[name] for name in without_views(bool(known))}
         asked = form or {
             "compromised": 4,
             "event_lists": True,

@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from republish.errors import RepublishError
 from republish.report.words import PARAMETERS
-from republish.web import NotFound, charts
+from republish.show.numbers import upper_first
+from republish.web import NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
 
@@ -27,7 +28,7 @@ _EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_det
 _ADVICE = {"tau-safety": "a good start"}
 
 
-class Starting(Page):
+class NewSeriesPages(Page):
     """Upload, roles and method, create."""
 
     def new(self, request: Request, error: Any = None, status: int = 200) -> Response:
@@ -128,7 +129,7 @@ class Starting(Page):
             parameters = [
                 {
                     "name": field["name"],
-                    "says": charts.sentence(PARAMETERS.get(field["name"], "")),
+                    "says": upper_first(PARAMETERS.get(field["name"], "")),
                     "type": "number",
                     "step": "1" if field["type"] == "int" else "any",
                     "value": (text(form, f"{one['name']}.{field['name']}") if form is not None else "")

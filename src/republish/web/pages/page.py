@@ -16,9 +16,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import republish
 from republish.errors import RepublishError
+from republish.show.numbers import size, written_moment
 from republish.web import DeskError, charts
 from republish.web.errors import sentence, status_of
-from republish.web.uploads.uploads import size_text
 
 if TYPE_CHECKING:
     from republish.web.desk import Desk
@@ -62,7 +62,7 @@ class Page:
     def page(self, request: Request, template: str, status: int = 200, **given: Any) -> HTMLResponse:
         """A page, with what every page needs."""
         limit = self.desk.uploads.limit
-        ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size_text(limit)}
+        ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size(limit)}
         return HTMLResponse(self.environment.get_template(template).render(**ours, **given), status)
 
     def _upload(self, form: FormData) -> str:
@@ -114,9 +114,9 @@ def plain(message: str) -> str:
 
 def _too_early(found: re.Match[str]) -> str:
     return (
-        f"the date must be later than that of the last release, which is as of {charts.moment(found[1])}. A day counts "
-        "from its beginning, so the day of the last release is too early too; choose a later day, or leave the date "
-        "empty once that moment is past: the release is then as of now"
+        f"the date must be later than that of the last release, which is as of {written_moment(found[1])}. A day "
+        "counts from its beginning, so the day of the last release is too early too; choose a later day, or leave the "
+        "date empty once that moment is past: the release is then as of now"
     )
 
 

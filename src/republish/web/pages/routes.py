@@ -17,11 +17,11 @@ from starlette.responses import Response
 
 from republish.errors import RepublishError
 from republish.web.errors import status_of
-from republish.web.pages.jobs import Working
-from republish.web.pages.new_series import Starting
+from republish.web.pages.jobs import JobPages
+from republish.web.pages.new_series import NewSeriesPages
 from republish.web.pages.page import environment, said
-from republish.web.pages.series import Looking
-from republish.web.pages.tune import Tuning
+from republish.web.pages.series import SeriesPages
+from republish.web.pages.tune import TunePages
 
 if TYPE_CHECKING:
     from republish.web.desk import Desk
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-class Pages(Looking, Working, Starting, Tuning):
+class Pages(SeriesPages, JobPages, NewSeriesPages, TunePages):
     """Every page as a method that takes a request; forms come with it."""
 
 
@@ -72,7 +72,7 @@ def router(desk: Desk) -> APIRouter:
         "/s/{name}/publish": pages.publish,
         "/s/{name}/publish/{upload}": pages.check,
         "/s/{name}/jobs/{job}": pages.job,
-        "/s/{name}/jobs/{job}/part": pages.job_part,
+        "/s/{name}/jobs/{job}/part": pages.job_progress,
         release: pages.release,
         f"{release}/picture": pages.picture,
         f"{release}/files/{{file:path}}": pages.file,

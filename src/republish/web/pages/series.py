@@ -15,7 +15,7 @@ from republish.web.errors import sentence
 from republish.web.pages.page import Page
 
 
-class Looking(Page):
+class SeriesPages(Page):
     """Nothing is changed by these."""
 
     def home(self, request: Request) -> Response:

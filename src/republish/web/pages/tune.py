@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from republish.errors import RepublishError
+from republish.show.numbers import spaced_percent
 from republish.web import charts
 from republish.web.pages.page import Page
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _WRITTEN = Path("policy") / "series.toml"
 
 
-class Tuning(Page):
+class TunePages(Page):
     """Nothing is searched here, for that takes hours; it is done from the command line."""
 
     def tune(self, request: Request) -> Response:
@@ -36,7 +37,7 @@ class Tuning(Page):
         points = charts.searched(document)
         best = min(points["points"], key=lambda p: (not p["feasible"], p["penalty"])) if points else None
         limits = document.get("limits", {})
-        said = (f"{key.replace('_', ' ')} {charts.percent(value)}" for key, value in limits.items())
+        said = (f"{key.replace('_', ' ')} {spaced_percent(value)}" for key, value in limits.items())
         return self.page(
             request,
             "tune.html",

@@ -31,7 +31,7 @@ def contents(path: Path) -> tuple[int, int]:
         file.seek(size - 8 - length)
         data = file.read(length)
     try:
-        return _sums(_Reader(data).struct(0))
+        return _sums(_ThriftReader(data).struct(0))
     except (IndexError, KeyError, TypeError, AttributeError):
         raise ValueError("the footer is not as it should be") from None
 
@@ -51,7 +51,7 @@ def _sums(about: dict[int, Any]) -> tuple[int, int]:
     return cells, unpacked
 
 
-class _Reader:
+class _ThriftReader:
     """Structures as mappings from the numbers of their fields."""
 
     def __init__(self, data: bytes) -> None:

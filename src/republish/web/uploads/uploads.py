@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from republish.show.numbers import size
 from republish.web import Busy, DeskError, NotFound, TooLarge, WrongType
 from republish.web.uploads.parquet_size import contents
 
@@ -192,7 +193,7 @@ class Uploads:
 def too_large(limit: int) -> TooLarge:
     """What is said of an upload above the limit."""
     return TooLarge(
-        f"an upload may have {size_text(limit)}; this one is larger. Start the desk with a higher --upload-limit, "
+        f"an upload may have {size(limit)}; this one is larger. Start the desk with a higher --upload-limit, "
         "or publish the file with `republish publish`"
     )
 
@@ -210,18 +211,10 @@ def _require_bearable(path: Path, limit: int) -> None:
         )
     if unpacked > _UNPACKED * limit:
         raise TooLarge(
-            f"a Parquet file may have {size_text(_UNPACKED * limit)} once it is unpacked, and this one has "
-            f"{size_text(unpacked)}; start the desk with a higher --upload-limit, or publish the file with "
+            f"a Parquet file may have {size(_UNPACKED * limit)} once it is unpacked, and this one has "
+            f"{size(unpacked)}; start the desk with a higher --upload-limit, or publish the file with "
             "`republish publish`"
         )
-
-
-def size_text(size: int) -> str:
-    """A number of bytes as people write it."""
-    for unit, amount in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
-        if size >= amount:
-            return f"{size / amount:g} {unit}"
-    return f"{size} bytes"
 
 
 def _format_of(path: Path) -> str:

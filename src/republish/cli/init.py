@@ -1,0 +1,214 @@
+"""`init`: a new series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from republish.cli.options import gathered
+from republish.cli.output import Json, say, say_json, say_table
+
+if TYPE_CHECKING:
+    from republish.publishers import Publisher
+    from republish.schema.schema import Schema
+    from republish.series import Series
+
+
+@dataclass(frozen=True)
+class SchemaOptions:
+    """Where the roles of columns come from."""
+
+    schema: Annotated[Path | None, typer.Option(help="schema.toml with the role of every column.")] = None
+    view: Annotated[
+        Path | None, typer.Option("--from", help="Propose roles and kinds from this CSV or Parquet file.")
+    ] = None
+    yes: Annotated[bool, typer.Option("--yes", help="Take the proposal without asking.")] = False
+    sensitive: Annotated[
+        str | None,
+        typer.Option(help="With --from: the column that nobody may learn of a person, or none."),
+    ] = None
+
+    def read(self, quiet: bool) -> Schema:
+        """The schema of the file, or the one that is proposed and confirmed; `quiet` says nothing of the proposal."""
+        from republish.schema.schema import read_schema
+        from republish.sources.propose import propose, schema_from, with_sensitive
+
+        if self.schema is not None:
+            return read_schema(self.schema)
+        proposals = propose(self.view)
+        if self.sensitive is not None:
+            proposals = with_sensitive(proposals, self.sensitive)
+        if not quiet:
+            say_table(
+                ("column", "role", "kind", "because"), [(p.name, p.role, p.kind, p.why) for p in proposals]
+            )
+        if not self.yes:
+            proposals = [_ask(proposal) for proposal in proposals]
+        if self.sensitive is None and all(p.role != "sensitive" for p in proposals):
+            names = [p.name for p in proposals]
+            proposals = with_sensitive(proposals, _ask_sensitive(self.yes, names))
+        return schema_from(proposals)
+
+    def require_one(self) -> None:
+        """Refuse two sources of roles, and none."""
+        from republish.errors import PolicyError
+
+        if (self.schema is None) == (self.view is None):
+            raise PolicyError("give either --schema FILE or --from VIEW")
+        if self.sensitive is not None and self.view is None:
+            raise PolicyError("--sensitive goes with --from; a schema says itself which column is sensitive")
+
+
+@dataclass(frozen=True)
+class SeriesOptions:
+    """What the series promises, and where it lies."""
+
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", "--parameter", help="A parameter of the publisher: -p k=5")
+    ] = None
+    require: Annotated[str, typer.Option(help='What every group must satisfy: "k=5,l=3,t=0.4".')] = ""
+    one_table: Annotated[
+        bool, typer.Option("--one-table", help="Accept a publisher that promises nothing over the series.")
+    ] = False
+    gate: Annotated[
+        str,
+        typer.Option(
+            help='Refuse releases that give away too much: "max_determined=0.01,compromised=0.04,attacks=linear".'
+        ),
+    ] = ""
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the series; from the system's entropy if not given.")
+    ] = None
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(help="Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."),
+    ] = None
+    ledger: Annotated[
+        str | None, typer.Option(help="URL of a database for the catalogue; a local file if not given.")
+    ] = None
+    store: Annotated[
+        str | None,
+        typer.Option(help="Folder, or address such as s3://bucket/folder, for releases and memory."),
+    ] = None
+
+    def publisher(self, name: str, schema: Schema | None = None) -> Publisher:
+        """The publisher of that name with these parameters; with a schema also with the knowledge that was given."""
+        from republish.cli.arguments import assignments
+        from republish.knowledge import read_knowledge
+        from republish.publishers import make_publisher
+        from republish.requirements import parse_requirements
+
+        known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
+        parameters = assignments(self.parameter or [], "-p")
+        return make_publisher(name, parameters, parse_requirements(self.require), known)
+
+
+@gathered
+def init(
+    series: Annotated[Path, typer.Argument(help="New folder of the series.")],
+    *,
+    publisher: Annotated[
+        str, typer.Option(help="The system that groups rows; see docs/publishers.md.")
+    ] = "mondrian",
+    roles: SchemaOptions,
+    options: SeriesOptions,
+    as_json: Json = False,
+) -> None:
+    """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
+    from republish.gate.limits import parse_gate
+    from republish.series import Series
+
+    roles.require_one()
+    options.publisher(publisher)  # before anything is asked
+    limits = parse_gate(options.gate) if options.gate else None
+    schema = roles.read(quiet=as_json)
+    made = Series.create(
+        series,
+        schema,
+        options.publisher(publisher, schema),
+        seed=options.seed,
+        ledger=options.ledger,
+        one_table=options.one_table,
+        gate=limits,
+        store=options.store,
+    )
+    if as_json:
+        name, promises = made.policy.publisher.name, made.policy.promises
+        say_json({"series": str(series), "publisher": name, "promises": promises})
+    else:
+        _say(made, series, options.one_table)
+
+
+def _say(made: Series, folder: Path, one_table: bool) -> None:
+    """What the new series promises, where its secret lies and what comes next."""
+    policy = made.policy
+    name, promises = policy.publisher.name, policy.promises
+    say(f"made {folder}: {name}, every group satisfies {promises['one_table']}")
+    if promises["series"]:
+        say(f"over all releases: {'; '.join(promises['series'])}")
+    else:
+        _warn_one_table(name, one_table)
+    if policy.gate is not None:
+        say(f"every release must pass the gate: {policy.gate.sentence()}")
+    if policy.store is not None:
+        say(f"releases and memory lie in {policy.store}")
+    say(f"the secret is {folder / 'private' / 'secret.key'}: keep it, and a backup of it, to yourselves")
+    say(f"next: republish publish {folder} VIEW.csv")
+
+
+def _warn_one_table(name: str, accepted: bool) -> None:
+    from republish.publishing.policy_record import safer_publishers
+
+    say(
+        f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"
+    )
+    if not accepted:
+        say("      from the second release on it needs one_table = true in series.toml")
+
+
+def _ask(proposal: Any) -> Any:
+    """Ask for role and kind of one column, the proposal being the answer to Enter."""
+    from dataclasses import replace
+
+    from republish.schema.schema import KINDS, ROLES
+
+    role = _choose(f"{proposal.name}: role", ROLES, proposal.role)
+    kind = proposal.kind
+    if role in ("quasi-identifier", "sensitive"):
+        kind = _choose(
+            f"{proposal.name}: kind", [kind for kind in KINDS if kind != "ordered"], kind or "category"
+        )
+    return replace(proposal, role=role, kind=kind)
+
+
+def _ask_sensitive(yes: bool, names: Sequence[str]) -> str:
+    """The column that is said to be sensitive, or `none`; without anyone to ask, the reason why it must be said."""
+    from republish.errors import SchemaError
+    from republish.schema.column_names import listed
+    from republish.sources.propose import NO_SENSITIVE, NONE
+
+    if yes:
+        raise SchemaError(
+            f"{NO_SENSITIVE}. Say which one is with --sensitive NAME, or that none is with --sensitive {NONE}; "
+            f"the columns are {listed(names)}"
+        )
+    say(NO_SENSITIVE)
+    while True:
+        answer = str(typer.prompt(f"which column is sensitive (its name, or {NONE})"))
+        if answer in (*names, NONE):
+            return answer
+        say(f"please answer with one of {listed([*names[:5], NONE])}")
+
+
+def _choose(question: str, choices: Sequence[str], default: str) -> str:
+    """One of the choices, or a beginning that only one of them has."""
+    while True:
+        answer = str(typer.prompt(f"{question} ({', '.join(choices)})", default=default))
+        fitting = [choice for choice in choices if choice.startswith(answer)]
+        if len(fitting) == 1:
+            return fitting[0]
+        say(f"please answer with one of {', '.join(choices)}")
