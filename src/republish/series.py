@@ -382,7 +382,7 @@ class Series:
         stored = read_release(draft.folder, view.schema, Scales.of(view))
         verification = found.with_checks(
             verify_against_view(stored, view, group_of_row),
-            *checks_of_beliefs(self.policy.publisher, view, group_of_row),
+            *checks_of_beliefs(self.policy.bt, view, group_of_row),
         )
         promises = self.policy.publisher.series_promises
         if promises and view.people is not None:

@@ -29,10 +29,9 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
-from republish.memory.signatures import remember_signatures
 from republish.publishers._cohorts.changes import Changes, arrange
 from republish.publishers._cohorts.past import look_back, sighted
-from republish.publishers._implication import m_and_requirements
+from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _ROUNDS = 6
 
 
 @dataclass(frozen=True)
-class Cohorts:
+class Cohorts(SignaturePublisher):
     """Groups of about `size` rows that stay together for life; no value has more than one row in `m`.
 
     Attributes:
@@ -71,14 +70,11 @@ class Cohorts:
     summary: ClassVar[str] = (
         "Keeps people together for life, so that no adversary determines more of them than a share that you set."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
-        m, require = m_and_requirements(self.name, self.m, self.require)
-        object.__setattr__(self, "m", m)
-        object.__setattr__(self, "require", require)
-        for parameter, least in (("size", m), ("values", m), ("together", 1)):
+        super().__post_init__()
+        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1)):
             found = getattr(self, parameter)
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")
@@ -98,6 +94,11 @@ class Cohorts:
     def series_promises(self) -> tuple[str, ...]:
         """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
+
+    @property
+    def undivided(self) -> str | None:
+        """The bound is over everybody."""
+        return f"{self.name} bounds what is found out over all people together"
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return the cohorts of all rows, and counterfeits in the places that wait.
@@ -137,4 +138,4 @@ class Cohorts:
         """Return the memory with the stays of everyone in the view."""
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))
-        return before.remembered(remember_signatures(view, grouping, memory), view, stays, entry)
+        return before.remembered(super().remember(view, grouping, memory), view, stays, entry)

@@ -71,7 +71,7 @@ class Candidate:
     def made(self, start: Policy, knowledge: Knowledge | Extracted | None) -> Publisher:
         """The publisher; PolicyError where it cannot promise what is asked."""
         asked = (*start.publisher.require, *parse_requirements(self.require))
-        known = knowledge if hasattr(PUBLISHERS[self.publisher], "reasoning") else None
+        known = knowledge if PUBLISHERS[self.publisher].uses_knowledge else None
         return make_publisher(self.publisher, self.parameters, _strictest(asked), known)
 
     @property

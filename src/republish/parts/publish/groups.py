@@ -83,7 +83,7 @@ class GroupingRows:
         counted = counted.with_columns(
             pl.Series(SHARD, shard_of_group[counted[GROUP].to_numpy()], dtype=pl.Int32)
         )
-        if getattr(made.publisher, "reasoning", None) is not None:
+        if made.publisher.reasoning is not None:
             yield table_block(counted.sort(GROUP, CODE), part, GROUPS)
         codes = np.bincount(rows[CODE].to_numpy(), minlength=len(made.domains.values))
         groups = np.bincount(shard_of_group, minlength=made.shards)

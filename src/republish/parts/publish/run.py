@@ -231,7 +231,7 @@ class _Run:
         published = making.domains.whole(codes)
         if not any(f.suppressed or f.counterfeits for f in facts):
             return published, []
-        if getattr(making.publisher, "reasoning", None) is None:
+        if making.publisher.reasoning is None:
             return published, []
         lost: list[_Lost] = []
         while True:
@@ -304,7 +304,7 @@ class _Run:
             files = self._fresh_base(draft, [(path, w.files[path]) for path, w in changed.items()], places)
             superseded = list(earlier)
         more: dict[str, Any] = {}
-        if making.counts is not None and getattr(making.publisher, "reasoning", None) is not None:
+        if making.counts is not None and making.publisher.reasoning is not None:
             counts = draft.private_file("counts")
             write_parquet(making.counts, counts)
             more["counts"] = draft.name(counts)

@@ -143,7 +143,7 @@ class WritingShards:
         release = read_release(folder, view.schema, Scales.of(view))
         found = found.with_checks(verify_against_view(release, view, local))
         promises = made.publisher.series_promises
-        reasoning = getattr(made.publisher, "reasoning", None)
+        reasoning = made.publisher.reasoning
         if promises:
             signatures = signatures_of(folder, view.schema, view.values)
             shown = None if reasoning is None else shown_to(reasoning, view, folder)
@@ -165,7 +165,7 @@ class WritingShards:
         made = self.making
         known = memory.merged(seen)
         after = made.publisher.remember(view, grouping, known)
-        reasoning = getattr(made.publisher, "reasoning", None)
+        reasoning = made.publisher.reasoning
         if reasoning is not None:
             require_beliefs(reasoning, shown_to(reasoning, view, folder), local, known, after)
         return after.seen_in(made.number)
@@ -174,7 +174,7 @@ class WritingShards:
         self, shard: int, seen: Memory, view: Microdata, after: Memory
     ) -> dict[Path, dict[str, Any]]:
         columns = {name: seen.columns[name] for name in (GROUP, CODE, ROW)}
-        reasoning = getattr(self.making.publisher, "reasoning", None)
+        reasoning = self.making.publisher.reasoning
         if reasoning is not None:
             columns["class"] = reasoning.respondents(view).classes.astype(np.int32)
         membership, memory = self.places.membership[shard], self.places.memory[shard]

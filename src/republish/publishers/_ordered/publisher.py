@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
-from republish.inference import Reasoning, Thoughts, last_values
+from republish.inference import FULL, Reasoning, Thoughts, last_values
 from republish.inference.joint.messages import PRODUCTS
 from republish.inference.joint.trail import with_trail
 from republish.knowledge import Extracted, Knowledge
@@ -33,6 +34,7 @@ from republish.publishers._ordered.cuts import (
     unfit,
 )
 from republish.publishers._ordered.withstand import withstanding
+from republish.publishers.contract import Division, Publisher
 from republish.publishers.mondrian import prepare
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
 from republish.requirements.parameters import number_at_least, plain, positive_number
@@ -213,26 +215,30 @@ def revise(reasoning: Reasoning, view: Microdata, grouping: Grouping, memory: Me
     return reasoning.remembered(thoughts, found.p, memory)
 
 
-class InOrder(ABC):
-    """What JS-reduce and BayFrame share; their fields are their own.
+@dataclass(frozen=True)
+class OrderedPublisher(Publisher):
+    """What JS-reduce and BayFrame share.
 
     A subclass says by `_closeness` what a group must satisfy beside k, eased by a factor.
     """
 
-    k: int
-    j: float
-    crowd: float
-    keep: float
-    order: str
-    cut: str
-    rest: str
-    slack: float
-    posterior: str
-    steps: int | str
-    form: str
-    withstand: float
-    knowledge: Knowledge | Extracted
-    require: tuple[Requirement, ...]
+    k: int = 3
+    j: float = 0.6
+    crowd: float = 32.0
+    keep: float = 2.0
+    order: str = "hilbert"
+    cut: str = "optimal"
+    rest: str = "insert"
+    slack: float = 1.5
+    posterior: str = "exact"
+    steps: int | str = FULL
+    form: str = "joint"
+    withstand: float = 0.0
+    knowledge: Knowledge | Extracted = field(default_factory=Extracted)
+    require: tuple[Requirement, ...] = ()
+
+    protects_series: ClassVar[bool] = True
+    uses_knowledge: ClassVar[bool] = True
 
     @abstractmethod
     def _closeness(self, slack: float) -> Requirement:
@@ -272,6 +278,16 @@ class InOrder(ABC):
     def reasoning(self) -> Reasoning:
         """How the adversary is taken to think."""
         return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
+
+    @property
+    def undivided(self) -> str | None:
+        """An adversary who weighs all releases keeps a release in one piece."""
+        return "withstand weighs all people of a release together" if self.withstand else None
+
+    @property
+    def division(self) -> Division:
+        """Ranges of the curve, whatever the order inside a part."""
+        return Division("hilbert")
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
