@@ -10,7 +10,7 @@ import pytest
 from republish.metrics import Workload, true_counts
 from republish.papers.banga import PAPER, answers, checks, data, granularity, quality, times
 from republish.papers.run import Reproduction, reproduce
-from republish.papers.study import Lines, Scale, Verdict
+from republish.papers.study import Lines, Outcome, Scale
 
 TINY = Scale(quick=True)
 NAMES = [
@@ -55,7 +55,7 @@ def test_every_claim_gets_a_verdict_without_uci_adult_its_own_do_not(tiny: Repro
     for shown in tiny.shown:
         missing = shown.figure.name.endswith(quality.UCI)
         for judged in shown.judged:
-            assert (judged.finding.verdict is Verdict.NOT_RUN) == missing, (shown.figure.name, judged)
+            assert (judged.finding.verdict is Outcome.NOT_RUN) == missing, (shown.figure.name, judged)
 
 
 def test_no_cell_asks_for_uci_adult_where_it_is_not_given() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from republish.inference import Compromised, Reasoning
 from republish.microdata import Microdata
-from republish.papers import Scale, Verdict, paper_named, reproduce
+from republish.papers import Outcome, Scale, paper_named, reproduce
 from republish.papers.bayframe import checks, data, frameworks, studies
 from republish.papers.checks import grows
 from republish.papers.study import Cell, Lines
@@ -61,7 +61,7 @@ def test_every_figure_finds_its_lines_and_every_claim_a_verdict(tmp_path: Path) 
     for shown in made.shown:
         assert shown.picture is not None and shown.picture.is_file(), shown.figure.name
         for judged in shown.judged:
-            assert judged.finding.verdict is not Verdict.NOT_RUN, (shown.figure.name, judged.finding.number)
+            assert judged.finding.verdict is not Outcome.NOT_RUN, (shown.figure.name, judged.finding.number)
 
 
 def test_without_adult_its_cells_are_left_out() -> None:
@@ -177,20 +177,20 @@ def test_curves_of_linkage_are_compared_at_equal_linkage() -> None:
         dear=[(20.0 - 2 * y, y) for y in range(11)],
         far=[(1.0, 99.0), (2.0, 90.0)],
     )
-    assert checks.cheaper("cheap", "dear")(drawn).verdict is Verdict.HOLDS
-    assert checks.cheaper("dear", "cheap")(drawn).verdict is Verdict.FAILS
-    assert checks.alike_maps("cheap", "dear", 5.0)(drawn).verdict is Verdict.HOLDS  # by 0 to 10
-    assert checks.alike_maps("cheap", "dear", 2.6)(drawn).verdict is Verdict.SHAPE
-    assert checks.alike_maps("cheap", "dear", 2.0)(drawn).verdict is Verdict.FAILS
-    assert checks.cheaper("cheap", "far")(drawn).verdict is Verdict.OPEN  # no level in common
-    assert checks.narrower("far", "dear")(drawn).verdict is Verdict.HOLDS
-    assert checks.narrower("cheap", "dear")(drawn).verdict is Verdict.SHAPE
+    assert checks.cheaper("cheap", "dear")(drawn).verdict is Outcome.HOLDS
+    assert checks.cheaper("dear", "cheap")(drawn).verdict is Outcome.FAILS
+    assert checks.alike_maps("cheap", "dear", 5.0)(drawn).verdict is Outcome.HOLDS  # by 0 to 10
+    assert checks.alike_maps("cheap", "dear", 2.6)(drawn).verdict is Outcome.SHAPE
+    assert checks.alike_maps("cheap", "dear", 2.0)(drawn).verdict is Outcome.FAILS
+    assert checks.cheaper("cheap", "far")(drawn).verdict is Outcome.OPEN  # no level in common
+    assert checks.narrower("far", "dear")(drawn).verdict is Outcome.HOLDS
+    assert checks.narrower("cheap", "dear")(drawn).verdict is Outcome.SHAPE
 
 
 def test_curves_without_releases_between_their_ends_are_not_compared() -> None:
     ends = lines(one=[(300.0, 400.0), (4000.0, 0.0)], other=[(300.0, 400.0), (4000.0, 0.0)])
     found = checks.alike_maps("one", "other", 400.0)(ends)
-    assert found.verdict is Verdict.OPEN and "2 of 10 levels" in found.number
+    assert found.verdict is Outcome.OPEN and "2 of 10 levels" in found.number
 
 
 def test_releases_of_equal_linkage_count_by_their_mean_penalty() -> None:
@@ -198,21 +198,21 @@ def test_releases_of_equal_linkage_count_by_their_mean_penalty() -> None:
         twice=[(penalty - y, y) for y in range(11) for penalty in (5.0, 15.0)],
         once=[(10.0 - y, y) for y in range(11)],
     )
-    assert checks.alike_maps("twice", "once", 1e-9)(drawn).verdict is Verdict.HOLDS
+    assert checks.alike_maps("twice", "once", 1e-9)(drawn).verdict is Outcome.HOLDS
 
 
 def test_few_releases_do_not_decide_who_is_lower() -> None:
     drawn = lines(
         low=[(i, 0.1) for i in range(8)], high=[(i, 0.2) for i in range(8)], few=[(0, 0.3), (1, 0.3)]
     )
-    assert checks.lower("low", "high")(drawn).verdict is Verdict.HOLDS
-    assert checks.lower("low", "few")(drawn).verdict is Verdict.OPEN
-    assert checks.lower("few", "low")(drawn).verdict is Verdict.OPEN
-    assert checks.alike("low", "few", 1.0)(drawn).verdict is Verdict.OPEN
-    assert checks.alike("low", "few", 1.0, least=2)(drawn).verdict is Verdict.HOLDS
-    assert checks.wider_gap(("high", "low"), ("few", "low"))(drawn).verdict is Verdict.OPEN
-    assert checks.wider_gap(("high", "low"), ("low", "low"))(drawn).verdict is Verdict.HOLDS
-    assert checks.lower("low", "few", 2)(drawn).verdict is Verdict.HOLDS
+    assert checks.lower("low", "high")(drawn).verdict is Outcome.HOLDS
+    assert checks.lower("low", "few")(drawn).verdict is Outcome.OPEN
+    assert checks.lower("few", "low")(drawn).verdict is Outcome.OPEN
+    assert checks.alike("low", "few", 1.0)(drawn).verdict is Outcome.OPEN
+    assert checks.alike("low", "few", 1.0, least=2)(drawn).verdict is Outcome.HOLDS
+    assert checks.wider_gap(("high", "low"), ("few", "low"))(drawn).verdict is Outcome.OPEN
+    assert checks.wider_gap(("high", "low"), ("low", "low"))(drawn).verdict is Outcome.HOLDS
+    assert checks.lower("low", "few", 2)(drawn).verdict is Outcome.HOLDS
 
 
 def test_stretches_of_releases() -> None:
@@ -222,11 +222,11 @@ def test_stretches_of_releases() -> None:
         gone=[(1, 0.1)],
     )
     below = checks.during(checks.alike("up", "low", 0.15, 2), 1, 2)
-    assert below(drawn).verdict is Verdict.HOLDS
-    assert checks.ends_lower("up", 2)(drawn).verdict is Verdict.HOLDS
-    assert checks.ends_lower("low", 2)(drawn).verdict is Verdict.FAILS
-    assert checks.ends_lower("gone", 2)(drawn).verdict is Verdict.OPEN
-    assert checks.during(grows("gone"), 1, 4)(drawn).verdict is Verdict.OPEN
-    assert checks.during(grows("gone"), 7, 9)(drawn).verdict is Verdict.NOT_RUN
-    assert checks.drops_then_stays(["up"], 0.1)(drawn).verdict is Verdict.FAILS  # never below the first value
-    assert checks.wider_gap(("up", "low"), ("low", "low"), 4)(drawn).verdict is Verdict.SHAPE
+    assert below(drawn).verdict is Outcome.HOLDS
+    assert checks.ends_lower("up", 2)(drawn).verdict is Outcome.HOLDS
+    assert checks.ends_lower("low", 2)(drawn).verdict is Outcome.FAILS
+    assert checks.ends_lower("gone", 2)(drawn).verdict is Outcome.OPEN
+    assert checks.during(grows("gone"), 1, 4)(drawn).verdict is Outcome.OPEN
+    assert checks.during(grows("gone"), 7, 9)(drawn).verdict is Outcome.NOT_RUN
+    assert checks.drops_then_stays(["up"], 0.1)(drawn).verdict is Outcome.FAILS  # never below the first value
+    assert checks.wider_gap(("up", "low"), ("low", "low"), 4)(drawn).verdict is Outcome.SHAPE

@@ -20,13 +20,13 @@ from republish.papers.checks import (
     reaches,
     told,
 )
-from republish.papers.study import Finding, Lines, Verdict
+from republish.papers.study import Finding, Lines, Outcome
 
-HOLDS, SHAPE, FAILS, NOT_RUN = Verdict.HOLDS, Verdict.SHAPE, Verdict.FAILS, Verdict.NOT_RUN
-OPEN = Verdict.OPEN
+HOLDS, SHAPE, FAILS, NOT_RUN = Outcome.HOLDS, Outcome.SHAPE, Outcome.FAILS, Outcome.NOT_RUN
+OPEN = Outcome.OPEN
 
 
-def found(verdict: Verdict) -> Check:
+def found(verdict: Outcome) -> Check:
     """A check that finds this whatever it is shown."""
     return lambda _: Finding(verdict, verdict.value)
 
@@ -79,7 +79,7 @@ def lines(**points: list[float]) -> Lines:
         (near("a", 7, 5, within=1), [0, 6], [], NOT_RUN),
     ],
 )
-def test_a_claim_is_judged(check: Check, a: list[float], b: list[float], verdict: Verdict) -> None:
+def test_a_claim_is_judged(check: Check, a: list[float], b: list[float], verdict: Outcome) -> None:
     assert judge(check, lines(a=a, b=b)).verdict is verdict
 
 
@@ -118,7 +118,7 @@ def test_points_that_share_a_place_are_all_kept_and_compared_by_their_mean() -> 
         ([1, 1, 2, 2], [9.0, 1.0, 6.0, 5.0], FAILS),
     ],
 )
-def test_a_trend_is_one_between_places(x: list[float], y: list[float], verdict: Verdict) -> None:
+def test_a_trend_is_one_between_places(x: list[float], y: list[float], verdict: Outcome) -> None:
     assert judge(falls("a"), Lines({"a": (list(x), np.array(y))})).verdict is verdict
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from republish.arrays import BoolArray
 from republish.datasets import census
-from republish.papers import Scale, Verdict, paper_named, reproduce
+from republish.papers import Outcome, Scale, paper_named, reproduce
 from republish.papers.cor_split import between, least_degree, measurements, nowhere_above, on_average
 from republish.papers.releases import history_of_all, publish_all
 from republish.papers.study import Lines
 
-TINY = measurements.Sizes(part=200, queries=50, attacked_rows=300, draws=1, views=5)
+TINY = measurements.CorSplitScale(part=200, queries=50, attacked_rows=300, draws=1, views=5)
 
 
 def lines(**of: list[float]) -> Lines:
@@ -30,7 +30,7 @@ def test_every_figure_of_the_paper_is_computed_drawn_and_judged(
     names = [shown.figure.name for shown in made.shown]
     assert names == ["Fig. 2a", "Fig. 2b", "Fig. 2c", "Fig. 7", "Fig. 8", "Fig. 9a", "Fig. 9b"]
     assert all(shown.picture is not None and shown.judged for shown in made.shown)
-    assert made.count(Verdict.NOT_RUN) == 0
+    assert made.count(Outcome.NOT_RUN) == 0
 
 
 def test_the_same_seed_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,27 +86,27 @@ def test_the_more_is_inferred_the_more_people_are_laid_open() -> None:
 @pytest.mark.parametrize(
     ("check", "given", "verdict"),
     [
-        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.1, 2.0], b=[1.0, 2.0]), Verdict.HOLDS),
-        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.2, 1.0], b=[1.0, 2.0]), Verdict.SHAPE),
-        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.4, 1.0], b=[1.0, 2.0]), Verdict.FAILS),
-        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.12, 0.16]), Verdict.HOLDS),
-        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.2, 0.2]), Verdict.SHAPE),
-        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.3, 0.2]), Verdict.FAILS),
-        (on_average("a", 1.0), lines(a=[0.0, 0.5, 1.5]), Verdict.HOLDS),
-        (on_average("a", 1.0), lines(a=[0.0, 0.5, 0.5]), Verdict.SHAPE),
-        (on_average("a", 1.0), lines(a=[0.0, 0.0, 1.0]), Verdict.FAILS),
+        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.1, 2.0], b=[1.0, 2.0]), Outcome.HOLDS),
+        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.2, 1.0], b=[1.0, 2.0]), Outcome.SHAPE),
+        (nowhere_above("a", "b", 1.1, 1.3), lines(a=[1.4, 1.0], b=[1.0, 2.0]), Outcome.FAILS),
+        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.12, 0.16]), Outcome.HOLDS),
+        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.2, 0.2]), Outcome.SHAPE),
+        (between("a", "b", 0.05), lines(a=[0.1, 0.2], b=[0.3, 0.2]), Outcome.FAILS),
+        (on_average("a", 1.0), lines(a=[0.0, 0.5, 1.5]), Outcome.HOLDS),
+        (on_average("a", 1.0), lines(a=[0.0, 0.5, 0.5]), Outcome.SHAPE),
+        (on_average("a", 1.0), lines(a=[0.0, 0.0, 1.0]), Outcome.FAILS),
     ],
 )
-def test_checks(check, given: Lines, verdict: Verdict) -> None:  # type: ignore[no-untyped-def]
+def test_checks(check, given: Lines, verdict: Outcome) -> None:  # type: ignore[no-untyped-def]
     assert check(given).verdict is verdict
 
 
 @pytest.mark.parametrize(
     ("two", "verdict"),
-    [([0.2, 0.2], Verdict.HOLDS), ([0.05, 0.2], Verdict.SHAPE), ([0.05, 0.05], Verdict.FAILS)],
+    [([0.2, 0.2], Outcome.HOLDS), ([0.05, 0.2], Outcome.SHAPE), ([0.05, 0.05], Outcome.FAILS)],
 )
 def test_the_least_degree_is_looked_for_after_every_number_of_releases(
-    two: list[float], verdict: Verdict
+    two: list[float], verdict: Outcome
 ) -> None:
     given = lines(**{"n = 1": [0.9, 0.9], "n = 2": two, "n = 3": [0.04, 0.04]})
     assert least_degree(3, (1, 2), 0.1)(given).verdict is verdict

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from republish.papers import Scale, Verdict, everything, reproduce
+from republish.papers import Outcome, Scale, everything, reproduce
 from republish.papers.study import Cell, Row
 
 FEW = ("mondrian k=5 l=3", "tau-safety m=6", "mondrian l=2", "js-reduce j=.6")
@@ -39,7 +39,7 @@ def test_a_tiny_run_judges_every_claim(tmp_path: Path, monkeypatch: pytest.Monke
         ]
 
     made = reproduce(replace(everything.PAPER, cells=cells), tmp_path, quick, workers=1)
-    assert made.count(Verdict.NOT_RUN) == 0
+    assert made.count(Outcome.NOT_RUN) == 0
     again = everything.run_persistent(quick, setting="tau-safety m=6")
     assert again == RUN["tau-safety m=6"]  # the same seed, the same numbers
     assert all(shown.picture is not None and shown.picture.exists() for shown in made.shown)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from republish.grouping import Grouping
-from republish.papers import Reproduction, Scale, Verdict, paper_named, reproduce
+from republish.papers import Outcome, Reproduction, Scale, paper_named, reproduce
 from republish.papers.checks import Check
 from republish.papers.js_reduce import protocol
 from republish.papers.js_reduce.figures import close, descends, exceeds_by, first_at_most, rises_little
-from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, Size, knowledge_of, scored, series
+from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, SeriesSize, knowledge_of, scored, series
 from republish.papers.study import Lines
 
-TINY = Size(views=9, rows=200, queries=50)
+TINY = SeriesSize(views=9, rows=200, queries=50)
 NAMES = [
     "Fig. 3 l-diversity",
     "Fig. 3 t-closeness",
@@ -55,12 +55,12 @@ def test_every_figure_is_drawn_and_every_claim_judged(made: Reproduction) -> Non
         assert shown.picture is not None, shown.figure.name
         assert shown.judged, shown.figure.name
         for one in shown.judged:
-            assert one.finding.verdict is not Verdict.NOT_RUN, (shown.figure.name, one.claim.says)
+            assert one.finding.verdict is not Outcome.NOT_RUN, (shown.figure.name, one.claim.says)
 
 
 def test_the_first_release_gives_little_and_the_series_much(made: Reproduction) -> None:
     first = made.shown[0].judged
-    assert [one.finding.verdict for one in first] == [Verdict.HOLDS, Verdict.HOLDS]
+    assert [one.finding.verdict for one in first] == [Outcome.HOLDS, Outcome.HOLDS]
 
 
 def test_knowledge_of_two_steps_is_knowledge_in_full() -> None:
@@ -110,24 +110,24 @@ def test_gain_and_confidence_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize(
     ("check", "verdict"),
     [
-        (first_at_most("a", 0.1), Verdict.HOLDS),
-        (first_at_most("b", 0.4), Verdict.SHAPE),
-        (first_at_most("b", 0.1), Verdict.FAILS),
-        (exceeds_by("a", 2, 0.3), Verdict.HOLDS),
-        (exceeds_by("a", 2, 0.6), Verdict.SHAPE),
-        (exceeds_by("a", 2, 0.9), Verdict.FAILS),
-        (descends("b"), Verdict.HOLDS),
-        (descends("c"), Verdict.SHAPE),
-        (descends("a"), Verdict.FAILS),
-        (close("a", "b", 0.5), Verdict.HOLDS),
-        (close("a", "b", 0.3), Verdict.SHAPE),
-        (close("a", "b", 0.1), Verdict.FAILS),
-        (rises_little("b", 0.1), Verdict.HOLDS),
-        (rises_little("a", 0.5), Verdict.SHAPE),
-        (rises_little("a", 0.1), Verdict.FAILS),
+        (first_at_most("a", 0.1), Outcome.HOLDS),
+        (first_at_most("b", 0.4), Outcome.SHAPE),
+        (first_at_most("b", 0.1), Outcome.FAILS),
+        (exceeds_by("a", 2, 0.3), Outcome.HOLDS),
+        (exceeds_by("a", 2, 0.6), Outcome.SHAPE),
+        (exceeds_by("a", 2, 0.9), Outcome.FAILS),
+        (descends("b"), Outcome.HOLDS),
+        (descends("c"), Outcome.SHAPE),
+        (descends("a"), Outcome.FAILS),
+        (close("a", "b", 0.5), Outcome.HOLDS),
+        (close("a", "b", 0.3), Outcome.SHAPE),
+        (close("a", "b", 0.1), Outcome.FAILS),
+        (rises_little("b", 0.1), Outcome.HOLDS),
+        (rises_little("a", 0.5), Outcome.SHAPE),
+        (rises_little("a", 0.1), Outcome.FAILS),
     ],
 )
-def test_checks(check: Check, verdict: Verdict) -> None:
+def test_checks(check: Check, verdict: Outcome) -> None:
     values = {"a": [0.0, 0.5, 0.8], "b": [0.5, 0.4, 0.2], "c": [0.5, 0.4, 0.48]}
     lines = Lines({name: ([1, 2, 3], np.array(y)) for name, y in values.items()})
     assert check(lines).verdict is verdict

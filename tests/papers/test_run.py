@@ -22,7 +22,7 @@ from republish.papers.cells import code, code_of, digest, files_of, run_cells, s
 from republish.papers.checks import at_most, grows, reaches
 from republish.papers.pictures import _broken, _name, _releases, draw, front
 from republish.papers.reasons import notes, reasons
-from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Row, Verdict
+from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Outcome, Row
 from republish.show.plots import load_pyplot
 
 CALLS: list[float] = []
@@ -75,8 +75,8 @@ def test_a_study_is_computed_drawn_judged_and_written(
     monkeypatch.setitem(notes(), ("made-up", "Fig. 2"), "always to be said")
     made = reproduce(study(), tmp_path, Scale(quick=True), workers=1)
     verdicts = [one.finding.verdict for shown in made.shown for one in shown.judged]
-    assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
-    assert made.count(Verdict.FAILS) == 1
+    assert verdicts == [Outcome.HOLDS, Outcome.FAILS, Outcome.NOT_RUN]
+    assert made.count(Outcome.FAILS) == 1
     with (tmp_path / "fig-1a.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["line"], row["x"], row["y"]) for row in rows if row["line"] == "b"] == [
@@ -112,11 +112,11 @@ def test_what_cannot_be_judged_is_counted_marked_and_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "nothing is left")
-    claim = Claim("It is so.", "if any", lambda _: Finding(Verdict.OPEN, "none to compare"))
+    claim = Claim("It is so.", "if any", lambda _: Finding(Outcome.OPEN, "none to compare"))
     paper = study("a")
     paper = replace(paper, figures=(replace(paper.figures[0], claims=(claim,)),))
     made = reproduce(paper, tmp_path, workers=1)
-    assert made.count(Verdict.OPEN) == 1
+    assert made.count(Outcome.OPEN) == 1
     page = (tmp_path / "index.html").read_text()
     assert 'class="verdict open">? cannot be judged' in page and "nothing is left" in page
     assert "1 claims: 1 cannot be judged" in (tmp_path / "results.md").read_text()

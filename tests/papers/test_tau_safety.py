@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from republish.datasets import census
-from republish.papers import Scale, Verdict, paper_named, reproduce
+from republish.papers import Outcome, Scale, paper_named, reproduce
 from republish.papers.releases import publish_all
 from republish.papers.study import Lines
 from republish.papers.tau_safety import cells, measurements
@@ -22,7 +22,7 @@ from republish.papers.tau_safety.checks import (
     some_but_below,
 )
 
-TINY = measurements.Sizes(part=50, views=6, tenth=3, queries=50, repetitions=2)
+TINY = measurements.TauSafetyScale(part=50, views=6, tenth=3, queries=50, repetitions=2)
 
 
 def lines(**of: list[float]) -> Lines:
@@ -39,7 +39,7 @@ def test_every_figure_of_the_thesis_is_computed_drawn_and_judged(
     vulnerable = [f"Section 4.6.2, {what}" for what in ("update rate", "time", "m")]
     assert names == vulnerable + [f"Fig. 4.{number}" for number in range(6, 18)]
     assert all(shown.picture is not None and shown.judged for shown in made.shown)
-    assert made.count(Verdict.NOT_RUN) == 0
+    assert made.count(Outcome.NOT_RUN) == 0
 
 
 def test_only_the_costs_are_timed_and_no_series_is_asked_for_twice() -> None:
@@ -89,32 +89,32 @@ def test_critical_absences_are_the_values_of_lasting_groups_that_are_fewer_now()
 @pytest.mark.parametrize(
     ("check", "given", "verdict"),
     [
-        (higher("a", "b", 1.5), lines(a=[3.0, 1.5], b=[1.0, 1.0]), Verdict.HOLDS),
-        (higher("a", "b", 1.5), lines(a=[3.0, 1.1], b=[1.0, 1.0]), Verdict.SHAPE),
-        (higher("a", "b", 1.5), lines(a=[3.0, 0.9], b=[1.0, 1.0]), Verdict.FAILS),
-        (alike("a", "b", 0.1), lines(a=[0.95, 1.05], b=[1.0, 1.0]), Verdict.HOLDS),
-        (alike("a", "b", 0.1), lines(a=[0.75, 1.0], b=[1.0, 1.0]), Verdict.SHAPE),
-        (alike("a", "b", 0.1), lines(a=[0.5, 1.0], b=[1.0, 1.0]), Verdict.FAILS),
-        (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 0.0]), Verdict.HOLDS),
-        (never_fewer("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 0.0]), Verdict.OPEN),
-        (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Verdict.SHAPE),
-        (some_but_below("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 1.0]), Verdict.OPEN),
-        (some_but_below("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Verdict.HOLDS),
-        (some_but_below("a", "b"), lines(a=[0.0, 3.0], b=[0.0, 1.0]), Verdict.FAILS),
-        (never_fewer("a", "b"), lines(a=[5.0, 0.0], b=[0.0, 1.0]), Verdict.FAILS),
-        (multiplies("a", 3.0), lines(a=[1.0, 3.0]), Verdict.HOLDS),
-        (multiplies("a", 3.0), lines(a=[1.0, 2.0]), Verdict.SHAPE),
-        (multiplies("a", 3.0), lines(a=[1.0, 1.0]), Verdict.FAILS),
-        (multiplies("a", 0.9), lines(a=[1.0, 0.8]), Verdict.HOLDS),
-        (multiplies("a", 0.9), lines(a=[1.0, 0.95]), Verdict.SHAPE),
-        (multiplies("a", 0.9), lines(a=[1.0, 1.1]), Verdict.FAILS),
-        (levels_off("a"), lines(a=[1.0, 2.0, 2.5]), Verdict.HOLDS),
-        (levels_off("a"), lines(a=[1.0, 2.0, 4.0]), Verdict.SHAPE),
-        (levels_off("a"), lines(a=[1.0, 2.0, 0.5]), Verdict.FAILS),
-        (mostly_none("a"), lines(a=[0.0, 0.0, 1.0]), Verdict.HOLDS),
-        (mostly_none("a"), lines(a=[1.0, 0.0, 1.0]), Verdict.SHAPE),
-        (mostly_none("a"), lines(a=[0.0, 1.0, 1.0]), Verdict.FAILS),
+        (higher("a", "b", 1.5), lines(a=[3.0, 1.5], b=[1.0, 1.0]), Outcome.HOLDS),
+        (higher("a", "b", 1.5), lines(a=[3.0, 1.1], b=[1.0, 1.0]), Outcome.SHAPE),
+        (higher("a", "b", 1.5), lines(a=[3.0, 0.9], b=[1.0, 1.0]), Outcome.FAILS),
+        (alike("a", "b", 0.1), lines(a=[0.95, 1.05], b=[1.0, 1.0]), Outcome.HOLDS),
+        (alike("a", "b", 0.1), lines(a=[0.75, 1.0], b=[1.0, 1.0]), Outcome.SHAPE),
+        (alike("a", "b", 0.1), lines(a=[0.5, 1.0], b=[1.0, 1.0]), Outcome.FAILS),
+        (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 0.0]), Outcome.HOLDS),
+        (never_fewer("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 0.0]), Outcome.OPEN),
+        (never_fewer("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Outcome.SHAPE),
+        (some_but_below("a", "b"), lines(a=[0.0, 0.0], b=[0.0, 1.0]), Outcome.OPEN),
+        (some_but_below("a", "b"), lines(a=[0.0, 1.0], b=[0.0, 1.0]), Outcome.HOLDS),
+        (some_but_below("a", "b"), lines(a=[0.0, 3.0], b=[0.0, 1.0]), Outcome.FAILS),
+        (never_fewer("a", "b"), lines(a=[5.0, 0.0], b=[0.0, 1.0]), Outcome.FAILS),
+        (multiplies("a", 3.0), lines(a=[1.0, 3.0]), Outcome.HOLDS),
+        (multiplies("a", 3.0), lines(a=[1.0, 2.0]), Outcome.SHAPE),
+        (multiplies("a", 3.0), lines(a=[1.0, 1.0]), Outcome.FAILS),
+        (multiplies("a", 0.9), lines(a=[1.0, 0.8]), Outcome.HOLDS),
+        (multiplies("a", 0.9), lines(a=[1.0, 0.95]), Outcome.SHAPE),
+        (multiplies("a", 0.9), lines(a=[1.0, 1.1]), Outcome.FAILS),
+        (levels_off("a"), lines(a=[1.0, 2.0, 2.5]), Outcome.HOLDS),
+        (levels_off("a"), lines(a=[1.0, 2.0, 4.0]), Outcome.SHAPE),
+        (levels_off("a"), lines(a=[1.0, 2.0, 0.5]), Outcome.FAILS),
+        (mostly_none("a"), lines(a=[0.0, 0.0, 1.0]), Outcome.HOLDS),
+        (mostly_none("a"), lines(a=[1.0, 0.0, 1.0]), Outcome.SHAPE),
+        (mostly_none("a"), lines(a=[0.0, 1.0, 1.0]), Outcome.FAILS),
     ],
 )
-def test_checks(check, given: Lines, verdict: Verdict) -> None:  # type: ignore[no-untyped-def]
+def test_checks(check, given: Lines, verdict: Outcome) -> None:  # type: ignore[no-untyped-def]
     assert check(given).verdict is verdict

@@ -38,7 +38,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of a paper again and judge its claims; what was finished before is not computed again."""
     from republish.errors import PolicyError
-    from republish.papers import NAMES, Scale, Verdict, page, paper_named
+    from republish.papers import NAMES, Outcome, Scale, page, paper_named
     from republish.papers import reproduce as run
 
     given = adult or (Path(named) if (named := os.environ.get("REPUBLISH_ADULT")) else None)
@@ -58,11 +58,11 @@ def reproduce(
         return
     for done in made:
         counts = ", ".join(
-            f"{number} {verdict.value}" for verdict in Verdict if (number := done.count(verdict))
+            f"{number} {verdict.value}" for verdict in Outcome if (number := done.count(verdict))
         )
         say(f"{done.paper.name}: {counts}")
         for shown in done.shown:
             for judged in shown.judged:
-                if judged.finding.verdict is Verdict.FAILS:
+                if judged.finding.verdict is Outcome.FAILS:
                     say(f"  {shown.figure.name} does not hold: {judged.claim.says} ({judged.finding.number})")
     say(f"Open {out / 'index.html'}")

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from republish.errors import PolicyError
 from republish.papers.run import Reproduction, reproduce
-from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Paper, Scale, Verdict
+from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Outcome, Paper, Scale
 
 __all__ = [
     "NAMES",
@@ -20,10 +20,10 @@ __all__ = [
     "Figure",
     "Finding",
     "Lines",
+    "Outcome",
     "Paper",
     "Reproduction",
     "Scale",
-    "Verdict",
     "paper_named",
     "reproduce",
 ]

@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
-from republish.papers.study import Finding, Lines, Value, Verdict
+from republish.papers.study import Finding, Lines, Outcome, Value
 
 Check = Callable[[Lines], Finding]
 
-_WORST = (Verdict.FAILS, Verdict.NOT_RUN, Verdict.OPEN, Verdict.SHAPE, Verdict.HOLDS)
+_WORST = (Outcome.FAILS, Outcome.NOT_RUN, Outcome.OPEN, Outcome.SHAPE, Outcome.HOLDS)
 
 
 def below(low: str, high: str, factor: float = 1.0) -> Check:
@@ -26,10 +26,10 @@ def below(low: str, high: str, factor: float = 1.0) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.together(low, high)
         if not len(one):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         fine = one <= factor * other + 1e-12
         on_average = one.mean() <= factor * other.mean() + 1e-12
-        verdict = Verdict.HOLDS if fine.all() else Verdict.SHAPE if on_average else Verdict.FAILS
+        verdict = Outcome.HOLDS if fine.all() else Outcome.SHAPE if on_average else Outcome.FAILS
         places = f"at {np.count_nonzero(fine)} of {len(fine)} points"
         return Finding(
             verdict, f"{low} {_said(one.mean())}, {high} {_said(other.mean())} on average; so {places}"
@@ -43,7 +43,7 @@ def lower(low: str, high: str) -> Check:
 
     def check(lines: Lines) -> Finding:
         one, other = float(lines.y(low).mean()), float(lines.y(high).mean())
-        verdict = Verdict.HOLDS if one <= other else Verdict.FAILS
+        verdict = Outcome.HOLDS if one <= other else Outcome.FAILS
         return Finding(verdict, f"{low} {_said(one)}, {high} {_said(other)}")
 
     return check
@@ -73,7 +73,7 @@ def near(line: str, x: Value, value: float, within: float) -> Check:
     def check(lines: Lines) -> Finding:
         found = lines.at(line, x)
         off = abs(found - value)
-        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 3 * within else Verdict.FAILS
+        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 3 * within else Outcome.FAILS
         return Finding(verdict, f"{line} {_said(found)} at {x}, the paper {_said(value)}")
 
     return check
@@ -99,7 +99,7 @@ def flat(line: str, within: float) -> Check:
         values = lines.y(line)
         spread = float(values.max() - values.min())
         verdict = (
-            Verdict.HOLDS if spread <= within else Verdict.SHAPE if spread <= 2 * within else Verdict.FAILS
+            Outcome.HOLDS if spread <= within else Outcome.SHAPE if spread <= 2 * within else Outcome.FAILS
         )
         return Finding(verdict, f"{line} between {_said(values.min())} and {_said(values.max())}")
 
@@ -112,7 +112,7 @@ def told(line: str) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)
         said = _said(values[0]) if len(values) == 1 else f"{_said(values.min())} to {_said(values.max())}"
-        return Finding(Verdict.HOLDS, f"{line} {said} (not judged)")
+        return Finding(Outcome.HOLDS, f"{line} {said} (not judged)")
 
     return check
 
@@ -133,7 +133,7 @@ def judge(check: Check, lines: Lines) -> Finding:
     try:
         return check(lines)
     except KeyError:
-        return Finding(Verdict.NOT_RUN, "not computed in this run")
+        return Finding(Outcome.NOT_RUN, "not computed in this run")
 
 
 def _bounded(
@@ -146,7 +146,7 @@ def _bounded(
     def check(lines: Lines) -> Finding:
         found, (limit, loosely) = float(of(lines.y(line))), bounds
         verdict = (
-            Verdict.HOLDS if fits(found, limit) else Verdict.SHAPE if fits(found, loosely) else Verdict.FAILS
+            Outcome.HOLDS if fits(found, limit) else Outcome.SHAPE if fits(found, loosely) else Outcome.FAILS
         )
         return Finding(verdict, f"{line} {word} {_said(found)}; limit {_said(limit)}")
 
@@ -157,17 +157,17 @@ def _trend(line: str, sign: float, by: float) -> Check:
     def check(lines: Lines) -> Finding:
         means = list(lines.places(line).values())
         if len(means) < 2:
-            return Finding(Verdict.NOT_RUN, "fewer than two places")
+            return Finding(Outcome.NOT_RUN, "fewer than two places")
         values, place = sign * lines.y(line), _ranks(lines.points[line][0])
         steps = values[None, :] - values[:, None]
         share = float(np.mean(steps[place[:, None] < place[None, :]] >= -1e-12))
         change = sign * (means[-1] - means[0])
         verdict = (
-            Verdict.HOLDS
+            Outcome.HOLDS
             if change >= by and change > 0 and share >= 0.75
-            else Verdict.SHAPE
+            else Outcome.SHAPE
             if change > 0
-            else Verdict.FAILS
+            else Outcome.FAILS
         )
         return Finding(verdict, f"{line} from {_said(means[0])} to {_said(means[-1])}")
 

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 from republish import __version__
 from republish.papers.reasons import notes, reasons
-from republish.papers.study import Verdict
+from republish.papers.study import Outcome
 
 if TYPE_CHECKING:
-    from republish.papers.run import Judged, Reproduction, Shown
+    from republish.papers.run import FigureResult, JudgedClaim, Reproduction
 
 _MARKS = {
-    Verdict.HOLDS: "&#10003;",
-    Verdict.SHAPE: "&#8776;",
-    Verdict.FAILS: "&#10007;",
-    Verdict.OPEN: "?",
-    Verdict.NOT_RUN: "&#8211;",
+    Outcome.HOLDS: "&#10003;",
+    Outcome.SHAPE: "&#8776;",
+    Outcome.FAILS: "&#10007;",
+    Outcome.OPEN: "?",
+    Outcome.NOT_RUN: "&#8211;",
 }
 _CLASSES = {
-    Verdict.HOLDS: "holds",
-    Verdict.SHAPE: "shape",
-    Verdict.FAILS: "fails",
-    Verdict.OPEN: "open",
-    Verdict.NOT_RUN: "none",
+    Outcome.HOLDS: "holds",
+    Outcome.SHAPE: "shape",
+    Outcome.FAILS: "fails",
+    Outcome.OPEN: "open",
+    Outcome.NOT_RUN: "none",
 }
 _EXPLAINED_SEED = 7
 _BANDS = (
@@ -93,7 +93,7 @@ def _section(made: Reproduction, named: bool) -> str:
     )
 
 
-def _figure(made: Reproduction, shown: Shown) -> str:
+def _figure(made: Reproduction, shown: FigureResult) -> str:
     figure = shown.figure
     picture = f"<p>Not run: {escape(figure.needs or 'nothing was computed for it')}.</p>"
     if shown.picture is not None:
@@ -115,7 +115,7 @@ def _figure(made: Reproduction, shown: Shown) -> str:
     )
 
 
-def _judged(one: Judged) -> str:
+def _judged(one: JudgedClaim) -> str:
     verdict = one.finding.verdict
     return (
         f"<tr><td>{escape(one.claim.says)}</td><td>{escape(one.claim.tolerance)}</td>"
@@ -124,21 +124,21 @@ def _judged(one: Judged) -> str:
     )
 
 
-def _why(made: Reproduction, shown: Shown) -> str:
+def _why(made: Reproduction, shown: FigureResult) -> str:
     """What is to be said of a figure of which not all claims hold; the reasons were written of the full run."""
-    short = any(one.finding.verdict not in (Verdict.HOLDS, Verdict.NOT_RUN) for one in shown.judged)
+    short = any(one.finding.verdict not in (Outcome.HOLDS, Outcome.NOT_RUN) for one in shown.judged)
     said = reasons().get((made.paper.name, shown.figure.name), "") if short else ""
     other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
     return f"Of the full run: {said}" if said and other else said
 
 
-def _note(made: Reproduction, shown: Shown) -> str:
+def _note(made: Reproduction, shown: FigureResult) -> str:
     """What is to be said of a figure whatever was found."""
     return notes().get((made.paper.name, shown.figure.name), "")
 
 
 def _tally(made: Reproduction) -> str:
-    said = [f"{number} {verdict.value}" for verdict in Verdict if (number := made.count(verdict))]
+    said = [f"{number} {verdict.value}" for verdict in Outcome if (number := made.count(verdict))]
     return f"{sum(len(shown.judged) for shown in made.shown)} claims: " + ", ".join(said)
 
 

@@ -16,7 +16,7 @@ Value = str | float | int | bool
 Row = dict[str, Value]
 
 
-class Verdict(Enum):
+class Outcome(Enum):
     """What our numbers say of a claim; OPEN: it was run, and leaves too little to compare."""
 
     HOLDS = "holds"
@@ -30,7 +30,7 @@ class Verdict(Enum):
 class Finding:
     """A verdict, and the numbers behind it in words."""
 
-    verdict: Verdict
+    verdict: Outcome
     number: str
 
 

@@ -44,14 +44,14 @@ SHAPES = ("box", "region")
 
 
 @dataclass(frozen=True)
-class Indexed(Grouping):
+class IndexedGrouping(Grouping):
     """Groups together with the index that they are from."""
 
     index: BangIndex | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Clustered:
+class ClusteredView:
     """A view in blocks and clusters, ready to be released at any k."""
 
     publisher: BangA
@@ -134,7 +134,7 @@ class BangA(Partitioner):
             return "nested regions of several parts would lie over each other"
         return "an incremental index is one for all rows" if self.incremental else None
 
-    def index(self, view: Microdata, sizes: Sequence[int] = (), memory: object = None) -> Clustered:
+    def index(self, view: Microdata, sizes: Sequence[int] = (), memory: object = None) -> ClusteredView:
         """Return the index and dendrogram of a view, from which any k can be released.
 
         Args:
@@ -157,7 +157,7 @@ class BangA(Partitioner):
         sensitive = self._sensitive(view)
         index = self._blocks(view, memory)
         tree = dendrogram_of(index, view.points, view.axes, sensitive, self.merge, wanted)
-        return Clustered(self, view, index, tree)
+        return ClusteredView(self, view, index, tree)
 
     def at_least(self, k: int) -> int:
         """Return k, or refuse one below that of the publisher: no group of it may be smaller than it promises."""
@@ -207,19 +207,19 @@ class BangA(Partitioner):
         if self.shape == "region":
             self._check_whole(view)
             index = self._blocks(view, memory)
-            return Indexed(index.block, regions=regions_of(index, view), index=index)
+            return IndexedGrouping(index.block, regions=regions_of(index, view), index=index)
         clustered = self.index(view, (self.k,), memory)
         grouping = clustered.release()
         if not self.incremental:
             return grouping
         parts = {field.name: getattr(grouping, field.name) for field in fields(grouping)}
-        return Indexed(**parts, index=clustered.index)
+        return IndexedGrouping(**parts, index=clustered.index)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with the regions of this release, as it is where they are not to be kept."""
         if not self.incremental:
             return memory
-        made = grouping.index if isinstance(grouping, Indexed) else None
+        made = grouping.index if isinstance(grouping, IndexedGrouping) else None
         index = self._blocks(view, memory) if made is None else made
         return replace(memory, counts=regions_table(index, view))
 

@@ -29,7 +29,7 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
-from republish.publishers._cohorts.changes import Changes, arrange
+from republish.publishers._cohorts.changes import CohortRules, arrange
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from republish.grouping import Grouping
     from republish.memory.memory import Memory
     from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Before
+    from republish.publishers._cohorts.past import Remembered
 
 _ROUNDS = 6
 
@@ -110,7 +110,7 @@ class Cohorts(SignaturePublisher):
         before = look_back(view, memory, memory.release + 1)
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
-            changes = Changes(self.m, self.size, self.values, self.together, still)
+            changes = CohortRules(self.m, self.size, self.values, self.together, still)
             grouping = arrange(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
@@ -122,7 +122,9 @@ class Cohorts(SignaturePublisher):
             "same value: publish them with a later view, or start a new series with a larger max_determined"
         )
 
-    def _exceeding(self, view: Microdata, before: Before, grouping: Grouping, last: bool) -> IntArray | None:
+    def _exceeding(
+        self, view: Microdata, before: Remembered, grouping: Grouping, last: bool
+    ) -> IntArray | None:
         """The cohorts that should not change this time, `None` where the bound is kept."""
         stays, _ = continued(before.stays, sighted(view, before, grouping))
         risk = escape_risk(stays, self.compromised)

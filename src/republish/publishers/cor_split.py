@@ -40,7 +40,7 @@ import numpy as np
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.microdata import INTERVAL
-from republish.publishers._buckets.buckets import Buckets, Filling, fill_buckets, recall
+from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
@@ -122,7 +122,7 @@ class CorSplit(SignaturePublisher):
         past = recall(view, memory)
         keeps = past.code == view.codes
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
-        filling = Filling(eligible=not self.pad, pad=self.pad, instead="pad=true")
+        filling = FillOptions(eligible=not self.pad, pad=self.pad, instead="pad=true")
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
         entries = _entries(view, memory, buckets, self.n)
         made = partition(

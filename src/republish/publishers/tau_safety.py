@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from republish.errors import PolicyError
-from republish.publishers._buckets.buckets import Filling, fill_buckets, recall
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
 from republish.publishers._buckets.groups import gathered
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
@@ -110,6 +110,6 @@ class TauSafety(SignaturePublisher):
         if self.signatures == "any":
             bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
         keeps = past.within & ((past.code == view.codes) | bound)
-        filling = Filling(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
+        filling = FillOptions(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
         return gathered(view, buckets, _LARGEST_PART, rng)

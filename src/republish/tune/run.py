@@ -15,7 +15,7 @@ from republish.errors import PolicyError
 from republish.ledger.files import sync_folder
 from republish.secret import Secret
 from republish.tune.frontier import LIMITS, Tuned
-from republish.tune.search import Plan, search, study_name
+from republish.tune.search import SearchPlan, search, study_name
 from republish.tune.space import Extent, extent_of, suitable
 from republish.tune.trial import Bench
 from republish.tune.views import read_views
@@ -73,7 +73,7 @@ def tune(
     limit = _one_limit(limits)
     publishers = suitable(asked.publishers)
     bench, extent = _bench(series, views, limit, asked)
-    plan = Plan(publishers, extent, asked.trials, asked.seed, asked.publishers is not None)
+    plan = SearchPlan(publishers, extent, asked.trials, asked.seed, asked.publishers is not None)
     folder, name = _folder(series.root), study_name(bench, plan)
     tuned: Tuned | None = None
     for points in search(bench, plan, name, folder, progress or (lambda _done, _all: None)):

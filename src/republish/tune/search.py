@@ -30,7 +30,7 @@ _RANDOM = 8  # so many candidates, beside the references, are drawn blindly
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Which publishers are tried, in which ranges, how often, and from which seed.
 
     `named` is true where somebody chose the publishers.
@@ -55,7 +55,7 @@ def load_optuna() -> Any:
     return optuna
 
 
-def study_name(bench: Bench, plan: Plan) -> str:
+def study_name(bench: Bench, plan: SearchPlan) -> str:
     """What tells one search from another: all that a trial depends on, but neither limit nor number of trials."""
     adversary = {key: value for key, value in vars(bench.adversary).items() if key != "knowledge"}
     known = [None if one is None else one.digest() for one in (bench.knowledge, bench.adversary.knowledge)]
@@ -81,7 +81,9 @@ def _digest(bench: Bench, view: Any) -> str:
     return hashlib.blake2b(cells, key=bench.secret.key, digest_size=16).hexdigest()
 
 
-def search(bench: Bench, plan: Plan, name: str, folder: Path, progress: Progress) -> Iterator[list[Point]]:
+def search(
+    bench: Bench, plan: SearchPlan, name: str, folder: Path, progress: Progress
+) -> Iterator[list[Point]]:
     """Go on with a study until so many points were tried; after each draw, and at the start, all points so far.
 
     A point that is drawn again is not tried again and does not count; a small space may be exhausted before.

@@ -18,7 +18,7 @@ from republish.sources.tables import read_table
 
 
 @dataclass(frozen=True)
-class Views:
+class SampledViews:
     """The views as frames, how many different sensitive values they hold."""
 
     frames: tuple[pl.DataFrame, ...]
@@ -30,7 +30,7 @@ class Views:
         return min(frame.height for frame in self.frames)
 
 
-def read_views(sources: Sequence[Any], schema: Schema, secret: Secret, sample: int | None) -> Views:
+def read_views(sources: Sequence[Any], schema: Schema, secret: Secret, sample: int | None) -> SampledViews:
     """All views, checked against the schema.
 
     With `sample` the same people are kept in all of them, so many that the largest view has about that many rows.
@@ -63,7 +63,7 @@ def read_views(sources: Sequence[Any], schema: Schema, secret: Secret, sample: i
             for frame, those in zip(frames, people, strict=True)
         ]
         known = pl.concat([_values(frame, schema) for frame in frames])
-    return Views(tuple(frames), 0 if known is None else known.n_unique())
+    return SampledViews(tuple(frames), 0 if known is None else known.n_unique())
 
 
 def _values(frame: pl.DataFrame, schema: Schema) -> pl.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from republish.papers.checks import Check
-from republish.papers.study import Finding, Lines, Value, Verdict
+from republish.papers.study import Finding, Lines, Outcome, Value
 
 
 def saves(low: str, high: str, x: Value, share: float) -> Check:
@@ -14,7 +14,7 @@ def saves(low: str, high: str, x: Value, share: float) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.at(low, x), lines.at(high, x)
         saved = 1 - one / other
-        verdict = Verdict.HOLDS if saved >= share - 1e-12 else Verdict.SHAPE if saved > 0 else Verdict.FAILS
+        verdict = Outcome.HOLDS if saved >= share - 1e-12 else Outcome.SHAPE if saved > 0 else Outcome.FAILS
         return Finding(verdict, f"{low} {_apart(saved)} {high} at {x}, the paper {share:.0%} below")
 
     return check
@@ -26,9 +26,9 @@ def saves_above_least(low: str, high: str, x: float, share: float) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.at(low, x) - x, lines.at(high, x) - x
         if other <= 0:
-            return Finding(Verdict.FAILS, f"{high} has the least possible at {x}")
+            return Finding(Outcome.FAILS, f"{high} has the least possible at {x}")
         saved = 1 - one / other
-        verdict = Verdict.HOLDS if saved >= share else Verdict.SHAPE if saved > 0 else Verdict.FAILS
+        verdict = Outcome.HOLDS if saved >= share else Outcome.SHAPE if saved > 0 else Outcome.FAILS
         return Finding(
             verdict, f"above the least possible, {low} {_apart(saved)} {high}; the paper {share:.0%} below"
         )
@@ -45,16 +45,16 @@ def gap_grows(low: str, high: str) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.together(low, high)
         if len(one) < 2:
-            return Finding(Verdict.NOT_RUN, "fewer than two places in common")
+            return Finding(Outcome.NOT_RUN, "fewer than two places in common")
         gap = other / one
         steps = (gap[None, :] - gap[:, None])[np.triu_indices(len(gap), 1)]
         rises = gap[-1] > gap[0]
         verdict = (
-            Verdict.HOLDS
+            Outcome.HOLDS
             if rises and np.mean(steps > 0) >= 0.75
-            else Verdict.SHAPE
+            else Outcome.SHAPE
             if rises
-            else Verdict.FAILS
+            else Outcome.FAILS
         )
         return Finding(
             verdict, f"{high} over {low} from {gap[0]:.2f} to {gap[-1]:.2f}, at most {gap.max():.2f}"
@@ -70,11 +70,11 @@ def steady(line: str, share: float) -> Check:
         values = lines.y(line)
         spread = float(values.max() / values.min() - 1)
         verdict = (
-            Verdict.HOLDS
+            Outcome.HOLDS
             if spread <= share + 1e-12
-            else Verdict.SHAPE
+            else Outcome.SHAPE
             if spread <= 3 * share + 1e-12
-            else Verdict.FAILS
+            else Outcome.FAILS
         )
         return Finding(verdict, f"{line} from {values.min():.3g} to {values.max():.3g}, {spread:.0%} apart")
 
@@ -88,7 +88,7 @@ def steadier(one: str, other: str) -> Check:
         first, second = lines.y(one), lines.y(other)
         less = first.std() <= second.std()
         in_shares = first.std() * second.mean() <= second.std() * first.mean()
-        verdict = Verdict.HOLDS if less else Verdict.SHAPE if in_shares else Verdict.FAILS
+        verdict = Outcome.HOLDS if less else Outcome.SHAPE if in_shares else Outcome.FAILS
         return Finding(
             verdict, f"standard deviation {first.std():.3g} of {one}, {second.std():.3g} of {other}"
         )
@@ -102,7 +102,7 @@ def takes_times(line: str, x: Value, than: Value, factor: float) -> Check:
     def check(lines: Lines) -> Finding:
         found = lines.at(line, x) / lines.at(line, than)
         verdict = (
-            Verdict.HOLDS if found <= factor else Verdict.SHAPE if found <= 1.5 * factor else Verdict.FAILS
+            Outcome.HOLDS if found <= factor else Outcome.SHAPE if found <= 1.5 * factor else Outcome.FAILS
         )
         return Finding(verdict, f"{line} at {x}: {found:.2f} times that at {than}, the paper {factor:.2f}")
 
@@ -114,7 +114,7 @@ def ratio_falls(low: str, high: str, x: Value, than: Value) -> Check:
 
     def check(lines: Lines) -> Finding:
         here, there = (lines.at(low, place) / lines.at(high, place) for place in (x, than))
-        verdict = Verdict.HOLDS if here <= there else Verdict.FAILS
+        verdict = Outcome.HOLDS if here <= there else Outcome.FAILS
         return Finding(verdict, f"{low} over {high}: {here:.2f} at {x}, {there:.2f} at {than}")
 
     return check
@@ -125,10 +125,10 @@ def only(one: str, other: str, x: Value) -> Check:
 
     def check(lines: Lines) -> Finding:
         if x not in lines.points[one][0]:
-            return Finding(Verdict.NOT_RUN, "not computed in this run")
+            return Finding(Outcome.NOT_RUN, "not computed in this run")
         if x not in lines.points[other][0]:
-            return Finding(Verdict.HOLDS, f"{other} ran out of memory")
-        return Finding(Verdict.FAILS, f"{other} finished in {lines.at(other, x):.3g} s")
+            return Finding(Outcome.HOLDS, f"{other} ran out of memory")
+        return Finding(Outcome.FAILS, f"{other} finished in {lines.at(other, x):.3g} s")
 
     return check
 

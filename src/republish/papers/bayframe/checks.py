@@ -8,7 +8,7 @@ import numpy as np
 
 from republish.arrays import FloatArray
 from republish.papers.checks import Check, below
-from republish.papers.study import Finding, Lines, Verdict
+from republish.papers.study import Finding, Lines, Outcome
 
 _LEVELS = 10
 _ENOUGH = 5
@@ -25,7 +25,7 @@ def lower(low: str, high: str, least: int = _LEAST) -> Check:
         found, common = below(low, high)(lines), len(lines.together(low, high)[0])
         if common >= least:
             return found
-        return Finding(Verdict.OPEN, f"{found.number}; {_counted(common, least)}")
+        return Finding(Outcome.OPEN, f"{found.number}; {_counted(common, least)}")
 
     return check
 
@@ -40,7 +40,7 @@ def during(check: Check, first: int, last: int) -> Check:
             points[name] = ([x[i] for i in keep], y[keep])
         found = check(Lines(points))
         reached = any(x for x, _ in points.values())
-        verdict = Verdict.OPEN if reached and found.verdict is Verdict.NOT_RUN else found.verdict
+        verdict = Outcome.OPEN if reached and found.verdict is Outcome.NOT_RUN else found.verdict
         return Finding(verdict, f"{found.number} (releases {first} to {last})")
 
     return part
@@ -56,9 +56,9 @@ def ends_lower(line: str, after: int) -> Check:
         x, y = lines.points[line]
         late = np.array([float(at) > after for at in x])
         if not late.any() or late.all():
-            return Finding(Verdict.OPEN, f"{line} publishes nothing on one side of release {after}")
+            return Finding(Outcome.OPEN, f"{line} publishes nothing on one side of release {after}")
         end, begin = float(y[late].mean()), float(y[~late].mean())
-        verdict = Verdict.HOLDS if end < begin else Verdict.SHAPE if end < y[~late].max() else Verdict.FAILS
+        verdict = Outcome.HOLDS if end < begin else Outcome.SHAPE if end < y[~late].max() else Outcome.FAILS
         return Finding(verdict, f"{line} {begin:.3g} up to release {after}, {end:.3g} later")
 
     return check
@@ -74,20 +74,20 @@ def wider_gap(pair: tuple[str, str], than: tuple[str, str], least: int = _LEAST)
         (a, b), (c, d) = lines.together(*pair), lines.together(*than)
         fewest = min(len(a), len(c))
         if not fewest:
-            return Finding(Verdict.OPEN, _counted(0, least))
+            return Finding(Outcome.OPEN, _counted(0, least))
         one, other = float((a - b).mean()), float((c - d).mean())
         verdict = (
-            Verdict.HOLDS
+            Outcome.HOLDS
             if one > max(other, 0.0)
-            else Verdict.SHAPE
+            else Outcome.SHAPE
             if abs(one) > abs(other)
-            else Verdict.FAILS
+            else Outcome.FAILS
         )
         said = (
             f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}"
         )
         if fewest < least:
-            return Finding(Verdict.OPEN, f"{said}; {_counted(fewest, least)}")
+            return Finding(Outcome.OPEN, f"{said}; {_counted(fewest, least)}")
         return Finding(verdict, said)
 
     return check
@@ -99,7 +99,7 @@ def alike(one: str, other: str, within: float, least: int = _LEAST) -> Check:
     def check(lines: Lines) -> Finding:
         a, b = lines.together(one, other)
         if len(a) < least:
-            return Finding(Verdict.OPEN, f"{one} and {other}: {_counted(len(a), least)}")
+            return Finding(Outcome.OPEN, f"{one} and {other}: {_counted(len(a), least)}")
         return _apart(float(np.abs(a - b).mean()), within, f"{one} and {other}")
 
     return check
@@ -132,7 +132,7 @@ def cheaper(low: str, high: str, factor: float = 1.05) -> Check:
             return _too_few(len(a), low, high)
         fine = a <= factor * b
         verdict = (
-            Verdict.HOLDS if fine.all() else Verdict.SHAPE if a.mean() <= factor * b.mean() else Verdict.FAILS
+            Outcome.HOLDS if fine.all() else Outcome.SHAPE if a.mean() <= factor * b.mean() else Outcome.FAILS
         )
         return Finding(
             verdict,
@@ -149,7 +149,7 @@ def narrower(narrow: str, wide: str) -> Check:
     def check(lines: Lines) -> Finding:
         spans = [(_span(_numbers(x)), _span(y)) for x, y in (lines.points[narrow], lines.points[wide])]
         fewer = sum(mine < theirs for mine, theirs in zip(*spans, strict=True))
-        verdict = (Verdict.FAILS, Verdict.SHAPE, Verdict.HOLDS)[fewer]
+        verdict = (Outcome.FAILS, Outcome.SHAPE, Outcome.HOLDS)[fewer]
         said = [
             f"{name}: GCP {min(x):.4g} to {max(x):.4g}, RL {y.min():.4g} to {y.max():.4g}"
             for name in (narrow, wide)
@@ -166,12 +166,12 @@ def drops_then_stays(names: Sequence[str], limit: float) -> Check:
     def check(lines: Lines) -> Finding:
         first = np.array([lines.at(name, 1) for name in names])
         later = np.array([lines.y(name)[2:].max() for name in names])
-        verdict = Verdict.FAILS
+        verdict = Outcome.FAILS
         if (later < first).all():
             verdict = (
-                Verdict.HOLDS
+                Outcome.HOLDS
                 if (later <= limit).all()
-                else Verdict.SHAPE
+                else Outcome.SHAPE
                 if (later <= 2 * limit).all()
                 else verdict
             )
@@ -185,7 +185,7 @@ def drops_then_stays(names: Sequence[str], limit: float) -> Check:
 
 def _apart(distance: float, within: float, what: str) -> Finding:
     verdict = (
-        Verdict.HOLDS if distance <= within else Verdict.SHAPE if distance <= 2 * within else Verdict.FAILS
+        Outcome.HOLDS if distance <= within else Outcome.SHAPE if distance <= 2 * within else Outcome.FAILS
     )
     return Finding(verdict, f"{what} differ by {distance:.3g} on average")
 
@@ -200,7 +200,7 @@ def _span(values: FloatArray) -> float:
 
 def _too_few(levels: int, one: str, other: str) -> Finding:
     said = f"{one} and {other} both have releases near {levels} of {_LEVELS} levels of RL; {_ENOUGH} needed"
-    return Finding(Verdict.OPEN, said)
+    return Finding(Outcome.OPEN, said)
 
 
 def _counted(common: int, least: int) -> str:

@@ -12,7 +12,7 @@ from republish.papers.cor_split.measurements import (
     run_attacked,
     run_scenario,
 )
-from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Paper, Scale, Verdict
+from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Outcome, Paper, Scale
 
 H = 0.1  # the threshold of the paper's experiments
 _ONCE, _AGAIN = "Cor-Split, measured, once", "Cor-Split, measured, again and again"
@@ -39,9 +39,9 @@ def nowhere_above(low: str, high: str, factor: float, loosely: float) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.together(low, high)
         if not len(one):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         worst = float(np.max(one / np.maximum(other, 1e-12)))
-        verdict = Verdict.HOLDS if worst <= factor else Verdict.SHAPE if worst <= loosely else Verdict.FAILS
+        verdict = Outcome.HOLDS if worst <= factor else Outcome.SHAPE if worst <= loosely else Outcome.FAILS
         return Finding(
             verdict,
             f"{low} {one.mean():.3g}, {high} {other.mean():.3g} on average; at most {worst:.2f} times",
@@ -56,9 +56,9 @@ def between(line: str, other: str, within: float) -> Check:
     def check(lines: Lines) -> Finding:
         one, two = lines.together(line, other)
         if not len(one):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         off = float(np.abs(one - two).max())
-        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 3 * within else Verdict.FAILS
+        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 3 * within else Outcome.FAILS
         return Finding(
             verdict, f"{line} {one[-1]:.3g} in the end, {other} {two[-1]:.3g}; at most {off:.3g} apart"
         )
@@ -72,9 +72,9 @@ def on_average(line: str, limit: float) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)[1:]
         if not len(values):
-            return Finding(Verdict.NOT_RUN, "fewer than two places")
+            return Finding(Outcome.NOT_RUN, "fewer than two places")
         mean = float(values.mean())
-        verdict = Verdict.HOLDS if mean >= limit else Verdict.SHAPE if (values > 0).all() else Verdict.FAILS
+        verdict = Outcome.HOLDS if mean >= limit else Outcome.SHAPE if (values > 0).all() else Outcome.FAILS
         return Finding(verdict, f"{line} {mean:.3g} on average, {values.min():.3g} to {values.max():.3g}")
 
     return check
@@ -88,7 +88,7 @@ def least_degree(wanted: int, releases: tuple[int, ...], h: float) -> Check:
             end: min((n for n in (1, 2, 3) if lines.at(f"n = {n}", end) < h), default=0) for end in releases
         }
         right = sum(n == wanted for n in found.values())
-        verdict = Verdict.HOLDS if right == len(found) else Verdict.SHAPE if right else Verdict.FAILS
+        verdict = Outcome.HOLDS if right == len(found) else Outcome.SHAPE if right else Outcome.FAILS
         said = "; ".join(
             f"n = {n} after {end} releases ({lines.at(f'n = {n}', end):.3g})" if n else f"none after {end}"
             for end, n in found.items()

@@ -24,7 +24,7 @@ from republish.papers.js_reduce.protocol import (
     SPM,
 )
 from republish.papers.js_reduce.studies import LIMIT, SERIES
-from republish.papers.study import Claim, Figure, Finding, Lines, Verdict
+from republish.papers.study import Claim, Figure, Finding, Lines, Outcome
 
 KINDS = (DK, IE, SPM, FEWER, FEWEST)
 GAIN = "adversary gain (0: none, 1: certainty)"
@@ -37,7 +37,7 @@ def first_at_most(line: str, limit: float) -> Check:
     def check(lines: Lines) -> Finding:
         found = float(lines.y(line)[0])
         verdict = (
-            Verdict.HOLDS if found <= limit else Verdict.SHAPE if found <= 1.5 * limit else Verdict.FAILS
+            Outcome.HOLDS if found <= limit else Outcome.SHAPE if found <= 1.5 * limit else Outcome.FAILS
         )
         return Finding(verdict, f"{line} {found:.3g} at first, limit {limit:g}")
 
@@ -50,8 +50,8 @@ def exceeds_by(line: str, place: int, limit: float) -> Check:
     def check(lines: Lines) -> Finding:
         above = [int(x) for x, y in zip(*lines.points[line], strict=True) if y > limit]
         if not above:
-            return Finding(Verdict.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
-        verdict = Verdict.HOLDS if above[0] <= place else Verdict.SHAPE
+            return Finding(Outcome.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
+        verdict = Outcome.HOLDS if above[0] <= place else Outcome.SHAPE
         return Finding(verdict, f"{line} above {limit:g} from release {above[0]}")
 
     return check
@@ -63,7 +63,7 @@ def descends(line: str, by: float = 0.1) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)
         top, last = float(values.max()), float(values[-1])
-        verdict = Verdict.HOLDS if last <= (1 - by) * top else Verdict.SHAPE if last < top else Verdict.FAILS
+        verdict = Outcome.HOLDS if last <= (1 - by) * top else Outcome.SHAPE if last < top else Outcome.FAILS
         return Finding(verdict, f"{line} {top:.3g} at most, {last:.3g} in the end")
 
     return check
@@ -75,7 +75,7 @@ def close(one: str, other: str, within: float) -> Check:
     def check(lines: Lines) -> Finding:
         first, second = lines.together(one, other)
         off = float(abs(first - second).mean())
-        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 2 * within else Verdict.FAILS
+        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 2 * within else Outcome.FAILS
         return Finding(verdict, f"{one} and {other} differ by {off:.3g} on average")
 
     return check
@@ -87,7 +87,7 @@ def rises_little(line: str, by: float) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)
         rise = float(values[-1] - values[0])
-        verdict = Verdict.HOLDS if rise <= by else Verdict.SHAPE if rise <= 2 * by else Verdict.FAILS
+        verdict = Outcome.HOLDS if rise <= by else Outcome.SHAPE if rise <= 2 * by else Outcome.FAILS
         return Finding(
             verdict, f"{line} from {values[0]:.3g} to {values[-1]:.3g}, {values.max():.3g} at most"
         )
@@ -97,7 +97,7 @@ def rises_little(line: str, by: float) -> Check:
 
 def _least_blurred(lines: Lines) -> Finding:
     found, best = lines.at(SHOWN, PAPERS), min(lines.at(SHOWN, technique) for technique in RIVALS)
-    verdict = Verdict.HOLDS if found <= best else Verdict.SHAPE if found <= 2 * best else Verdict.FAILS
+    verdict = Outcome.HOLDS if found <= best else Outcome.SHAPE if found <= 2 * best else Outcome.FAILS
     return Finding(verdict, f"{PAPERS} {found:.3g}, the least of the others {best:.3g}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from republish.papers.checks import Check, below
-from republish.papers.study import Finding, Lines, Verdict
+from republish.papers.study import Finding, Lines, Outcome
 
 
 def higher(high: str, low: str, factor: float) -> Check:
@@ -14,10 +14,10 @@ def higher(high: str, low: str, factor: float) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.together(high, low)
         if not len(one):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         times = one / np.maximum(other, 1e-12)
         least = float(times.min())
-        verdict = Verdict.HOLDS if least >= factor else Verdict.SHAPE if least > 1 else Verdict.FAILS
+        verdict = Outcome.HOLDS if least >= factor else Outcome.SHAPE if least > 1 else Outcome.FAILS
         return Finding(verdict, f"{high} {least:.2f} to {times.max():.2f} times {low}")
 
     return check
@@ -29,9 +29,9 @@ def alike(one: str, other: str, within: float) -> Check:
     def check(lines: Lines) -> Finding:
         first, second = lines.together(one, other)
         if not len(first):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         off = float(np.max(np.abs(first - second) / np.maximum(second, 1e-12)))
-        verdict = Verdict.HOLDS if off <= within else Verdict.SHAPE if off <= 3 * within else Verdict.FAILS
+        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 3 * within else Outcome.FAILS
         return Finding(verdict, f"{one} differs from {other} by at most {off:.2%}")
 
     return check
@@ -46,11 +46,11 @@ def never_fewer(more: str, fewer: str) -> Check:
     def check(lines: Lines) -> Finding:
         one, other = lines.together(more, fewer)
         if not len(one):
-            return Finding(Verdict.NOT_RUN, "no place in common")
+            return Finding(Outcome.NOT_RUN, "no place in common")
         below_it, above = np.count_nonzero(one < other - 1e-12), np.count_nonzero(one > other + 1e-12)
-        verdict = Verdict.FAILS if below_it else Verdict.HOLDS if above else Verdict.SHAPE
+        verdict = Outcome.FAILS if below_it else Outcome.HOLDS if above else Outcome.SHAPE
         if not one.any() and not other.any():
-            verdict = Verdict.OPEN
+            verdict = Outcome.OPEN
         said = f"{more} above {fewer} at {above}, below at {below_it} of {len(one)} points"
         return Finding(verdict, f"{said}; {one.mean():.3g} and {other.mean():.3g} on average")
 
@@ -62,8 +62,8 @@ def some_but_below(low: str, high: str) -> Check:
 
     def check(lines: Lines) -> Finding:
         found = below(low, high)(lines)
-        nothing = found.verdict is not Verdict.NOT_RUN and not lines.y(low).any()
-        return Finding(Verdict.OPEN, f"{found.number}; {low} is 0 throughout") if nothing else found
+        nothing = found.verdict is not Outcome.NOT_RUN and not lines.y(low).any()
+        return Finding(Outcome.OPEN, f"{found.number}; {low} is 0 throughout") if nothing else found
 
     return check
 
@@ -74,10 +74,10 @@ def multiplies(line: str, factor: float) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)
         if len(values) < 2:
-            return Finding(Verdict.NOT_RUN, "fewer than two places")
+            return Finding(Outcome.NOT_RUN, "fewer than two places")
         times = float(values[-1] / max(values[0], 1e-12))
         enough, moves = (times >= factor, times > 1) if factor > 1 else (times <= factor, times < 1)
-        verdict = Verdict.HOLDS if enough else Verdict.SHAPE if moves else Verdict.FAILS
+        verdict = Outcome.HOLDS if enough else Outcome.SHAPE if moves else Outcome.FAILS
         return Finding(verdict, f"{line} from {values[0]:.4g} to {values[-1]:.4g}, {times:.3g} times")
 
     return check
@@ -89,11 +89,11 @@ def levels_off(line: str) -> Check:
     def check(lines: Lines) -> Finding:
         values = lines.y(line)
         if len(values) < 3:
-            return Finding(Verdict.NOT_RUN, "fewer than three places")
+            return Finding(Outcome.NOT_RUN, "fewer than three places")
         middle = values[len(values) // 2]
         first, second = float(middle - values[0]), float(values[-1] - middle)
         rises = first + second > 0
-        verdict = Verdict.HOLDS if rises and second <= first else Verdict.SHAPE if rises else Verdict.FAILS
+        verdict = Outcome.HOLDS if rises and second <= first else Outcome.SHAPE if rises else Outcome.FAILS
         return Finding(verdict, f"{line} from {values[0]:.3g} by {middle:.3g} to {values[-1]:.3g}")
 
     return check
@@ -104,7 +104,7 @@ def mostly_none(line: str) -> Check:
 
     def check(lines: Lines) -> Finding:
         none = lines.y(line) == 0
-        verdict = Verdict.HOLDS if none.mean() >= 0.5 else Verdict.SHAPE if none[1:].any() else Verdict.FAILS
+        verdict = Outcome.HOLDS if none.mean() >= 0.5 else Outcome.SHAPE if none[1:].any() else Outcome.FAILS
         return Finding(verdict, f"{line} 0 at {np.count_nonzero(none)} of {len(none)} points")
 
     return check

@@ -22,7 +22,7 @@ from republish.memory.memory import Memory
 from republish.microdata import Microdata, whole_of
 from republish.orders import ORDERS, row_order
 from republish.publishers._ordered.cuts import (
-    Limits,
+    GroupLimits,
     Line,
     Prices,
     entropies,
@@ -52,7 +52,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cutting:
+class CutOptions:
     """How rows are ordered and cut, and what becomes of the rest."""
 
     order: str
@@ -78,7 +78,7 @@ def cut_in_order(
     view: Microdata,
     memory: Memory,
     thoughts: Thoughts,
-    how: Cutting,
+    how: CutOptions,
     bounds: Sequence[tuple[tuple[Requirement, ...], float]],
     weight: FloatArray | None = None,
     without: BoolArray | None = None,
@@ -97,14 +97,14 @@ def cut_in_order(
     if weight is not None:
         line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
-    limits = Limits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
+    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
     group = _cut(line, limits, how, _companions(view, memory)[order])
     counterfeit: tuple[IntArray, IntArray] = (np.empty(0, np.int32), np.empty(0, np.int32))
     if how.rest == "insert":
         group = insert(line, limits, group, int(group.max()) + 1)
     elif how.rest == "relax":
         for requirements, divergence in bounds[1:]:
-            eased = Limits(compile_rules(requirements, view.whole), divergence, 0.0)
+            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0)
             group = _and_rest(line, eased, how, group)
     elif how.rest == "counterfeit":
         nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
@@ -166,7 +166,7 @@ def _companions(view: Microdata, memory: Memory) -> Places:
     return former
 
 
-def _cut(line: Line, limits: Limits, how: Cutting, companions: Places) -> Places:
+def _cut(line: Line, limits: GroupLimits, how: CutOptions, companions: Places) -> Places:
     if how.cut == "greedy":
         return np.asarray(greedy(line, limits))
     parted: FloatArray = partings(companions, int(companions.max(initial=-1)) + 1, STRAGGLERS)
@@ -191,7 +191,7 @@ def _part(line: Line, rows: IntArray) -> Line:
     )
 
 
-def _and_rest(line: Line, limits: Limits, how: Cutting, group: Places) -> Places:
+def _and_rest(line: Line, limits: GroupLimits, how: CutOptions, group: Places) -> Places:
     """The groups, and those cut from the rows that are in none."""
     left = np.flatnonzero(group == SUPPRESSED)
     if not len(left):
@@ -271,8 +271,8 @@ class OrderedPublisher(Publisher):
             raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
 
     @property
-    def _cutting(self) -> Cutting:
-        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
+    def _cutting(self) -> CutOptions:
+        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep)
 
     @cached_property
     def reasoning(self) -> Reasoning:
