@@ -87,20 +87,17 @@ class Policy:
     @property
     def knowledge(self) -> Knowledge | Extracted | None:
         """What the publisher takes an adversary to know, where it thinks of one."""
-        found: Knowledge | Extracted | None = getattr(self.publisher, "knowledge", None)
-        return found
+        return self.publisher.knowledge
 
     @property
     def reasoning(self) -> Reasoning | None:
         """How the publisher takes an adversary to think, where it thinks of one."""
-        found: Reasoning | None = getattr(self.publisher, "reasoning", None)
-        return found
+        return self.publisher.reasoning
 
     @property
     def bt(self) -> BTPrivacy | None:
         """The (B,t)-privacy of every release, where the publisher has it; checked while the view is at hand."""
-        found: BTPrivacy | None = getattr(self.publisher, "bt", None)
-        return found
+        return self.publisher.bt
 
     @property
     def promises(self) -> dict[str, Any]:

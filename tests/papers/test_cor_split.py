@@ -14,7 +14,7 @@ from republish.papers.cor_split import between, least_degree, measurements, nowh
 from republish.papers.releases import history_of_all, publish_all
 from republish.papers.study import Lines
 
-TINY = measurements.Sizes(part=200, queries=50, attacked_rows=300, draws=1, views=5)
+TINY = measurements.CorSplitScale(part=200, queries=50, attacked_rows=300, draws=1, views=5)
 
 
 def lines(**of: list[float]) -> Lines:

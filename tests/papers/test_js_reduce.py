@@ -12,10 +12,10 @@ from republish.papers import Outcome, Reproduction, Scale, paper_named, reproduc
 from republish.papers.checks import Check
 from republish.papers.js_reduce import protocol
 from republish.papers.js_reduce.figures import close, descends, exceeds_by, first_at_most, rises_little
-from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, Size, knowledge_of, scored, series
+from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, SeriesSize, knowledge_of, scored, series
 from republish.papers.study import Lines
 
-TINY = Size(views=9, rows=200, queries=50)
+TINY = SeriesSize(views=9, rows=200, queries=50)
 NAMES = [
     "Fig. 3 l-diversity",
     "Fig. 3 t-closeness",

@@ -22,7 +22,7 @@ from republish.papers.tau_safety.checks import (
     some_but_below,
 )
 
-TINY = measurements.Sizes(part=50, views=6, tenth=3, queries=50, repetitions=2)
+TINY = measurements.TauSafetyScale(part=50, views=6, tenth=3, queries=50, repetitions=2)
 
 
 def lines(**of: list[float]) -> Lines:

@@ -22,7 +22,7 @@ from republish.metrics import Workload, estimated_counts
 from republish.microdata import Axis, Microdata, read_view
 from republish.queries import parse_condition
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
-from republish.queries.missing import Sizes, likeliest, missing_shares, share_of_some
+from republish.queries.missing import GroupSizes, likeliest, missing_shares, share_of_some
 from republish.queries.spans import MOST_TERMS, NOTHING, Span, common, joined, others, rest
 from republish.release.cells import SOME_MISSING
 from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
@@ -680,7 +680,7 @@ def test_no_other_distribution_makes_the_groups_likelier(none, some, every, one,
         ]
         return total + sum(math.log(sum(way)) for way in ways)
 
-    sizes = (Sizes.of(np.array(n)) for n in (none, some, every))
+    sizes = (GroupSizes.of(np.array(n)) for n in (none, some, every))
     best = likelihood(*likeliest(*sizes))
     assert best >= likelihood(math.exp(one), math.exp(other)) - 1e-4
 

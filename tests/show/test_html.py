@@ -173,14 +173,14 @@ def test_a_search_shows_frontier_and_map() -> None:
 def test_a_reproduction_shows_every_claim() -> None:
     import datetime
 
-    from republish.papers.run import Judged, Reproduction, Shown
+    from republish.papers.run import FigureResult, JudgedClaim, Reproduction
     from republish.papers.study import Claim, Finding, Outcome, Scale
 
     class Named:
         name = "Figure <1>"
 
     claim = Claim("more & more", "any", lambda _: Finding(Outcome.NOT_RUN, ""))
-    shown = Shown(Named(), (Judged(claim, Finding(next(iter(Outcome)), "0.5")),), None)  # type: ignore[arg-type]
+    shown = FigureResult(Named(), (JudgedClaim(claim, Finding(next(iter(Outcome)), "0.5")),), None)  # type: ignore[arg-type]
     made = Reproduction(Named(), Scale(), (shown,), datetime.date(2026, 1, 1), 1.0)  # type: ignore[arg-type]
     text = words(made._repr_html_())
     assert "Figure &lt;1&gt;" in text

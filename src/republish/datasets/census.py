@@ -53,7 +53,7 @@ PRESETS: Final[Mapping[str, Protocol]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Changes:
+class Turnover:
     """How many people change from one view to the next."""
 
     insert: int
@@ -76,7 +76,7 @@ class CensusSeries:
     people: int
     rows: int
     views: int
-    changes: Changes
+    changes: Turnover
     seed: int
 
     @property
@@ -117,7 +117,7 @@ class _Register:
     left: Persons
     unseen: int
 
-    def next(self, changes: Changes, people: People, rng: np.random.Generator) -> _Register:
+    def next(self, changes: Turnover, people: People, rng: np.random.Generator) -> _Register:
         """The register of the following view; those who change are changed in `people`."""
         order = rng.permutation(self.present)
         deleted, stay = order[: changes.delete], order[changes.delete :]
@@ -151,7 +151,7 @@ def census(
             "people, rows and views must be at least 1 and seed at least 0, not "
             f"people={people}, rows={rows}, views={views}, seed={seed}."
         )
-    changes = Changes(
+    changes = Turnover(
         insert=_people_count("insert", insert, rows),
         delete=_people_count("delete", delete, rows),
         update=_people_count("update", update, rows),
@@ -169,7 +169,7 @@ def _people_count(name: str, given: float, rows: int) -> int:
     return int(given) if given >= 1 else round(given * rows)
 
 
-def _check_supply(people: int, rows: int, views: int, changes: Changes) -> None:
+def _check_supply(people: int, rows: int, views: int, changes: Turnover) -> None:
     """Refuse a series that would run out of people who are unseen or present."""
     needed = rows + (views - 1) * changes.insert
     if needed > people:

@@ -31,7 +31,7 @@ _LONGEST = 8  # people on a way out; longer ones are blocked too easily to matte
 _SMALL = 1e-7  # once the bound is that small no further ways are sought
 
 
-class Risk(NamedTuple):
+class EscapeRisk(NamedTuple):
     """At most how likely each stay's bearer is determined, 0 for counterfeits; and how many people are expected to be.
 
     Somebody of several lives counts once in `expected` for each.
@@ -70,10 +70,10 @@ class _Arrows(NamedTuple):
     vacant: BoolArray
 
 
-def escape_risk(stays: Stays, compromised: float) -> Risk:
+def escape_risk(stays: Stays, compromised: float) -> EscapeRisk:
     """At most how likely everyone is determined if each other person is compromised with this probability."""
     if not stays.count:
-        return Risk(np.zeros(0), 0.0, 0)
+        return EscapeRisk(np.zeros(0), 0.0, 0)
     arrows = _arrows_of(stays)
     risk = np.zeros(stays.count)
     used = np.full(stays.count, -1, dtype=np.int64)
@@ -82,7 +82,7 @@ def escape_risk(stays: Stays, compromised: float) -> Risk:
     tied, lives, alike = _tied_lives(stays)
     _tied_risk(arrows, tied, lives, alike, compromised, used, taken, risk)
     expected = risk[stays.bearer == FREE].sum() + risk[tied[lives[:-1]]].sum()
-    return Risk(risk, float(expected), stays.people)
+    return EscapeRisk(risk, float(expected), stays.people)
 
 
 def _tied_lives(stays: Stays) -> tuple[IntArray, IntArray, IntArray]:

@@ -14,7 +14,7 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError, ViewError
 from republish.knowledge.extraction import Extracted
 from republish.knowledge.knowledge import Knowledge, require_size
-from republish.knowledge.settings import VIEWS, Settings, read_settings
+from republish.knowledge.settings import VIEWS, KnowledgeSettings, read_settings
 from republish.knowledge.writer import FILE, last_columns
 from republish.schema.column_names import listed
 from republish.schema.schema import Number, Schema
@@ -72,20 +72,20 @@ class _Domain:
         return codes.to_numpy()
 
 
-def _prior_file(settings: Settings, folder: Path) -> pl.DataFrame | None:
+def _prior_file(settings: KnowledgeSettings, folder: Path) -> pl.DataFrame | None:
     if settings.prior == VIEWS:
         return None
     return _table(folder / settings.prior, ["value"], [], settings)
 
 
-def _sequential_file(settings: Settings, folder: Path) -> pl.DataFrame | None:
+def _sequential_file(settings: KnowledgeSettings, folder: Path) -> pl.DataFrame | None:
     if settings.sequential in (None, VIEWS):
         return None
     *older, last = last_columns(settings.order)
     return _table(folder / str(settings.sequential), [last, "next"], older, settings)
 
 
-def _table(path: Path, full: list[str], older: list[str], settings: Settings) -> pl.DataFrame:
+def _table(path: Path, full: list[str], older: list[str], settings: KnowledgeSettings) -> pl.DataFrame:
     """A table with class columns, value columns as normal texts, and chances; each checked by itself."""
     name = path.name
     if not path.is_file():
@@ -123,7 +123,7 @@ def _table(path: Path, full: list[str], older: list[str], settings: Settings) ->
     return table
 
 
-def _spelled(column: pl.Series, settings: Settings, name: str) -> pl.Series:
+def _spelled(column: pl.Series, settings: KnowledgeSettings, name: str) -> pl.Series:
     """The values of a column each in its one spelling, checked against the schema."""
     marked = column.cast(pl.String) == settings.missing if settings.missing else column.is_null() & False
     try:
@@ -151,7 +151,9 @@ def _require_none(wrong: pl.Series | np.ndarray[Any, np.dtype[np.bool_]], name: 
         raise PolicyError(f"{name}: {number} of {len(wrong)} rows {what}; correct them")
 
 
-def _domain(prior: pl.DataFrame | None, sequential: pl.DataFrame | None, settings: Settings) -> _Domain:
+def _domain(
+    prior: pl.DataFrame | None, sequential: pl.DataFrame | None, settings: KnowledgeSettings
+) -> _Domain:
     """Every value that the tables mention, in the order in which they do."""
     columns = [] if prior is None else [prior["value"]]
     if sequential is not None:
@@ -163,17 +165,19 @@ def _domain(prior: pl.DataFrame | None, sequential: pl.DataFrame | None, setting
     return _Domain(texts, parse(_unmarked(texts, settings), settings.declared))
 
 
-def _unmarked(texts: pl.Series, settings: Settings) -> pl.Series:
+def _unmarked(texts: pl.Series, settings: KnowledgeSettings) -> pl.Series:
     """The texts with null for the one that stands for the missing value."""
     return texts.set(texts == settings.missing, None) if settings.missing else texts
 
 
-def _terminal_values(settings: Settings) -> tuple[Any, ...]:
+def _terminal_values(settings: KnowledgeSettings) -> tuple[Any, ...]:
     texts = _spelled(pl.Series("terminal", settings.terminal, dtype=pl.String), settings, settings.file)
     return tuple(parse(_unmarked(texts, settings), settings.declared).to_list())
 
 
-def _terminal_codes(terminal: tuple[Any, ...], domain: _Domain, settings: Settings) -> tuple[int, ...]:
+def _terminal_codes(
+    terminal: tuple[Any, ...], domain: _Domain, settings: KnowledgeSettings
+) -> tuple[int, ...]:
     mentioned = {value: code for code, value in enumerate(domain.values.to_list())}
     unknown = len(set(terminal) - mentioned.keys())
     if unknown:
@@ -181,7 +185,7 @@ def _terminal_codes(terminal: tuple[Any, ...], domain: _Domain, settings: Settin
     return tuple(mentioned[value] for value in terminal)
 
 
-def _prior(table: pl.DataFrame, domain: _Domain, settings: Settings) -> FloatArray:
+def _prior(table: pl.DataFrame, domain: _Domain, settings: KnowledgeSettings) -> FloatArray:
     shape = (settings.classes.count, len(domain.texts))
     cell = np.ravel_multi_index((settings.classes.numbers(table), domain.codes(table["value"])), shape)
     prior = _filled(cell, table["p"], shape, settings.prior)
@@ -194,7 +198,7 @@ def _prior(table: pl.DataFrame, domain: _Domain, settings: Settings) -> FloatArr
     return prior
 
 
-def _sequential(table: pl.DataFrame, domain: _Domain, settings: Settings) -> FloatArray:
+def _sequential(table: pl.DataFrame, domain: _Domain, settings: KnowledgeSettings) -> FloatArray:
     m, order = len(domain.texts), settings.order
     require_size(settings.classes, m, order)
     shape = (settings.classes.count, *[m + 1] * (order - 1), m, m)

@@ -19,7 +19,7 @@ _KEYS = {"sensitive", "order", "prior", "sequential", "terminal", "missing", "sm
 
 
 @dataclass(frozen=True)
-class Settings:
+class KnowledgeSettings:
     """What `knowledge.toml` says, checked."""
 
     file: str
@@ -33,7 +33,7 @@ class Settings:
     classes: Classes
 
 
-def read_settings(path: Path, schema: Schema) -> Settings:
+def read_settings(path: Path, schema: Schema) -> KnowledgeSettings:
     """The settings in a `knowledge.toml`, checked against the schema."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def read_settings(path: Path, schema: Schema) -> Settings:
     missing = document.get("missing")
     if not (missing is None or (isinstance(missing, str) and missing)):
         raise PolicyError(f"{path.name}: missing is the text that stands for the missing sensitive value")
-    return Settings(
+    return KnowledgeSettings(
         path.name,
         declared,
         prior,

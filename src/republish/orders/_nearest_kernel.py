@@ -22,7 +22,7 @@ _HALF = (_BUCKET + 1) // 2
 _DEPTH = 70
 
 
-class Scale(NamedTuple):
+class DistanceScale(NamedTuple):
     """How distances are measured: differences times `weight`, along no axis more than `unit`.
 
     A coordinate below `low` stands for a missing value.
@@ -60,7 +60,7 @@ class _Best(NamedTuple):
 
 
 @kernel
-def walk(points: NDArray[np.float64], start: int, scale: Scale) -> NDArray[np.int64]:
+def walk(points: NDArray[np.float64], start: int, scale: DistanceScale) -> NDArray[np.int64]:
     """Return the numbers of all `points[number, axis]`, each followed by the nearest of those left.
 
     The points are distinct; of equally near ones the lowest number comes first.
@@ -113,7 +113,7 @@ def _plant(points: NDArray[np.float64], start: int) -> _Tree:
 
 
 @kernel
-def _build(tree: _Tree, size: int, scale: Scale) -> int:
+def _build(tree: _Tree, size: int, scale: DistanceScale) -> int:
     """Build the nodes over the first `size` points and return how many there are.
 
     Only a lone root has fewer points than half a bucket.
@@ -142,7 +142,7 @@ def _build(tree: _Tree, size: int, scale: Scale) -> int:
 
 
 @kernel
-def _split(tree: _Tree, begin: int, end: int, node: int, scale: Scale) -> int:
+def _split(tree: _Tree, begin: int, end: int, node: int, scale: DistanceScale) -> int:
     """Part the points of a node along one axis; return where the right ones begin.
 
     Missing values are parted from the others where that leaves enough points on both sides; else the
@@ -259,7 +259,7 @@ def _search(
     tree: _Tree,
     leaf: int,
     here: NDArray[np.float64],
-    scale: Scale,
+    scale: DistanceScale,
     stack: NDArray[np.int64],
     bounds: NDArray[np.float64],
 ) -> _Best:
@@ -305,7 +305,7 @@ def _promises(tree: _Tree, node: int, bound: float, best: _Best) -> bool:
 
 
 @kernel
-def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: Scale) -> float:
+def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: DistanceScale) -> float:
     """Return the square of the distance to the box of a node, infinite where it is empty."""
     if tree.first[node] == tree.x.shape[0]:
         return np.inf
@@ -318,7 +318,7 @@ def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: Scale) -> f
 
 
 @kernel
-def _scan(tree: _Tree, leaf: int, here: NDArray[np.float64], scale: Scale, best: _Best) -> _Best:
+def _scan(tree: _Tree, leaf: int, here: NDArray[np.float64], scale: DistanceScale, best: _Best) -> _Best:
     """Return the better of the best so far and the points of a leaf."""
     distance, number, position, where = best
     for i in range(tree.begin[leaf], tree.begin[leaf] + tree.held[leaf]):

@@ -13,7 +13,7 @@ import polars as pl
 
 from republish.arrays import FloatArray, IntArray
 from republish.orders._domain import Coordinates, coordinates
-from republish.orders._nearest_kernel import Scale, walk
+from republish.orders._nearest_kernel import DistanceScale, walk
 
 _EXACT = 2.0**53
 
@@ -46,7 +46,7 @@ def nearest_point_next(
     return same["rows"].gather(order).explode().to_numpy()
 
 
-def _scale(space: Coordinates) -> Scale:
+def _scale(space: Coordinates) -> DistanceScale:
     """Return the weights of the axes: whole ones where all sums of squares are then exact, else 1 / width."""
     width = space.high - space.low
     width[width == 0] = 1.0
@@ -55,7 +55,7 @@ def _scale(space: Coordinates) -> Scale:
         common = math.lcm(*(int(w) for w in width))
         if common**2 * len(width) <= _EXACT:
             unit = float(common)
-    return Scale(unit / width, space.low, unit)
+    return DistanceScale(unit / width, space.low, unit)
 
 
 def _same(placed: FloatArray) -> pl.DataFrame:
@@ -68,7 +68,7 @@ def _same(placed: FloatArray) -> pl.DataFrame:
     )
 
 
-def _farthest(distinct: FloatArray, space: Coordinates, scale: Scale) -> int:
+def _farthest(distinct: FloatArray, space: Coordinates, scale: DistanceScale) -> int:
     """Return the point farthest from the centroid of all rows, of equal ones the first."""
     total = np.zeros(len(distinct))
     for axis, row in enumerate(space.points):

@@ -6,17 +6,15 @@ finds out. Whatever lies on the front cannot be bettered in one without loss in 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from republish.attacks import Adversary, attack, granted_view
 from republish.datasets import census, hospital
-from republish.knowledge import Knowledge, read_knowledge
+from republish.knowledge import Knowledge
 from republish.papers.checks import all_of, at_most, lower, reaches, told
-from republish.papers.releases import SeededSeries
+from republish.papers.releases import GeneratedFiles, SeededSeries, generated
 from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale
 from republish.publishers import (
     BangA,
@@ -30,7 +28,6 @@ from republish.publishers import (
     TauSafety,
 )
 from republish.requirements import LDiversity
-from republish.schema.schema import read_schema
 
 COMPROMISED, CHURN = 0.04, 0.10
 VIEWS = {True: 6, False: 12}
@@ -76,13 +73,8 @@ def run_persistent(scale: Scale, *, setting: str) -> list[Row]:
         reinsert=0,
         seed=scale.seed,
     )
-    with tempfile.TemporaryDirectory() as name:
-        data.write(Path(name) / "data")
-        schema = read_schema(Path(name) / "data" / "schema.toml")
-        publisher = PERSISTENT[setting]()
-        series = SeededSeries.create(
-            Path(name) / "series", schema, publisher, seed=scale.seed, one_table=not publisher.protects_series
-        )
+    with generated(data) as files:
+        series = _series(files, PERSISTENT[setting](), scale)
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data]))
         adversary = Adversary(COMPROMISED, seed=scale.seed)
         found = attack(series, adversary, ["tau", "compromised", "linear"])
@@ -95,21 +87,29 @@ def run_persistent(scale: Scale, *, setting: str) -> list[Row]:
 
 def run_changing(scale: Scale, *, setting: str) -> list[Row]:
     """One publisher on a hospital's weeks, against an adversary who knows how diseases go on."""
-    with tempfile.TemporaryDirectory() as name:
-        data = hospital(VIEWS[scale.quick], PATIENTS[scale.quick], scale.seed)
-        data.write(Path(name) / "data")
-        schema = read_schema(Path(name) / "data" / "schema.toml")
-        known = read_knowledge(Path(name) / "data" / "knowledge", schema)
-        assert isinstance(known, Knowledge)
-        publisher = CHANGING[setting](known)
-        series = SeededSeries.create(
-            Path(name) / "series", schema, publisher, seed=scale.seed, one_table=not publisher.protects_series
-        )
+    data = hospital(VIEWS[scale.quick], PATIENTS[scale.quick], scale.seed)
+    with generated(data) as files:
+        known = files.knowledge
+        assert known is not None
+        series = _series(files, CHANGING[setting](known), scale)
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data.views]))
         truth = [granted_view(series, i, view, known.classes) for i, view in enumerate(data.views, start=1)]
         found = attack(series, Adversary(knowledge=known), ["beliefs", "joint"], truth)
         series.ledger.close()
     return [{"attack": one.name, "penalty": penalty, "gain": one.by_release[-1].gain or 0.0} for one in found]
+
+
+def _series(files: GeneratedFiles, publisher: Publisher, scale: Scale) -> SeededSeries:
+    """A new series beside the generated files."""
+    made = SeededSeries.create(
+        files.folder / "series",
+        files.schema,
+        publisher,
+        seed=scale.seed,
+        one_table=not publisher.protects_series,
+    )
+    assert isinstance(made, SeededSeries)
+    return made
 
 
 def cells(scale: Scale) -> list[Cell]:

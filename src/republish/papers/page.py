@@ -12,7 +12,7 @@ from republish.papers.reasons import notes, reasons
 from republish.papers.study import Outcome
 
 if TYPE_CHECKING:
-    from republish.papers.run import Judged, Reproduction, Shown
+    from republish.papers.run import FigureResult, JudgedClaim, Reproduction
 
 _MARKS = {
     Outcome.HOLDS: "&#10003;",
@@ -93,7 +93,7 @@ def _section(made: Reproduction, named: bool) -> str:
     )
 
 
-def _figure(made: Reproduction, shown: Shown) -> str:
+def _figure(made: Reproduction, shown: FigureResult) -> str:
     figure = shown.figure
     picture = f"<p>Not run: {escape(figure.needs or 'nothing was computed for it')}.</p>"
     if shown.picture is not None:
@@ -115,7 +115,7 @@ def _figure(made: Reproduction, shown: Shown) -> str:
     )
 
 
-def _judged(one: Judged) -> str:
+def _judged(one: JudgedClaim) -> str:
     verdict = one.finding.verdict
     return (
         f"<tr><td>{escape(one.claim.says)}</td><td>{escape(one.claim.tolerance)}</td>"
@@ -124,7 +124,7 @@ def _judged(one: Judged) -> str:
     )
 
 
-def _why(made: Reproduction, shown: Shown) -> str:
+def _why(made: Reproduction, shown: FigureResult) -> str:
     """What is to be said of a figure of which not all claims hold; the reasons were written of the full run."""
     short = any(one.finding.verdict not in (Outcome.HOLDS, Outcome.NOT_RUN) for one in shown.judged)
     said = reasons().get((made.paper.name, shown.figure.name), "") if short else ""
@@ -132,7 +132,7 @@ def _why(made: Reproduction, shown: Shown) -> str:
     return f"Of the full run: {said}" if said and other else said
 
 
-def _note(made: Reproduction, shown: Shown) -> str:
+def _note(made: Reproduction, shown: FigureResult) -> str:
     """What is to be said of a figure whatever was found."""
     return notes().get((made.paper.name, shown.figure.name), "")
 

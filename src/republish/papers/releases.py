@@ -5,16 +5,19 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.attacks import History, Table
-from republish.datasets import census
+from republish.datasets import CensusSeries, HospitalSeries, census
 from republish.grouping import Grouping
+from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view
@@ -26,7 +29,7 @@ from republish.series import Series
 
 
 @dataclass(frozen=True)
-class Made:
+class PublishedView:
     """One release: the view it was made of, what was published, and what was remembered afterwards.
 
     `rows` are digests of the quasi-identifiers, `seconds` what grouping and generalizing took.
@@ -46,7 +49,7 @@ class Made:
         return 100 * self.grouping.counterfeits / len(self.release.group)
 
 
-def publish_all(views: Iterable[pl.DataFrame], publisher: Publisher, seed: int) -> Iterator[Made]:
+def publish_all(views: Iterable[pl.DataFrame], publisher: Publisher, seed: int) -> Iterator[PublishedView]:
     """Publish every view of a census series in turn, each with what the publisher remembers of those before."""
     schema, secret = census_schema(), secret_of(seed)
     memory, values = Memory.empty(), None
@@ -62,7 +65,7 @@ def publish_all(views: Iterable[pl.DataFrame], publisher: Publisher, seed: int) 
             view, grouping, memory.merged(sight(view, rows, group_of_row, number, memory))
         )
         values = view.values
-        yield Made(number, view, grouping, release, memory, rows, seconds)
+        yield PublishedView(number, view, grouping, release, memory, rows, seconds)
 
 
 class Trail:
@@ -70,9 +73,9 @@ class Trail:
 
     def __init__(self) -> None:
         self._seen: list[tuple[WordArray, IntArray, WordArray, Grouping]] = []
-        self.last: Made | None = None
+        self.last: PublishedView | None = None
 
-    def add(self, one: Made) -> None:
+    def add(self, one: PublishedView) -> None:
         """Keep the next release."""
         assert one.view.people is not None
         self._seen.append((one.view.people, one.view.codes, one.rows, one.grouping))
@@ -93,7 +96,7 @@ class Trail:
         return History.of(everyone.size, len(self.last.view.values), tables, events, truth)
 
 
-def history_of_all(made: Iterable[Made]) -> History:
+def history_of_all(made: Iterable[PublishedView]) -> History:
     """What an adversary reads in these releases."""
     trail = Trail()
     for one in made:
@@ -114,8 +117,28 @@ def secret_of(seed: int) -> Secret:
     return Secret.from_text(f"the secret of a series with seed {seed}")
 
 
+class GeneratedFiles(NamedTuple):
+    """A generated series as it lies in a folder: its schema, the knowledge that it was drawn from, its views."""
+
+    folder: Path
+    schema: Schema
+    knowledge: Knowledge | None
+    views: list[Path]
+
+
+@contextmanager
+def generated(data: CensusSeries | HospitalSeries) -> Iterator[GeneratedFiles]:
+    """A generated series read back from files that go with the context."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data.write(folder)
+        schema = read_schema(folder / "schema.toml")
+        known = read_knowledge(folder / "knowledge", schema) if (folder / "knowledge").is_dir() else None
+        assert not isinstance(known, Extracted)
+        yield GeneratedFiles(folder, schema, known, sorted((folder / "views").iterdir()))
+
+
 def census_schema() -> Schema:
     """The schema of every census series."""
-    with tempfile.TemporaryDirectory() as folder:
-        census(people=10, rows=1, views=1).write(folder)
-        return read_schema(Path(folder) / "schema.toml")
+    with generated(census(people=10, rows=1, views=1)) as data:
+        return data.schema

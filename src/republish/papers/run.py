@@ -18,7 +18,7 @@ from republish.papers.study import Claim, Figure, Finding, Outcome, Paper, Scale
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim and what was found of it."""
 
     claim: Claim
@@ -26,11 +26,11 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FigureResult:
     """A figure of a run: its claims judged, and its picture, or none where nothing was computed for it."""
 
     figure: Figure
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedClaim, ...]
     picture: Path | None
 
 
@@ -40,7 +40,7 @@ class Reproduction:
 
     paper: Paper
     scale: Scale
-    shown: tuple[Shown, ...]
+    shown: tuple[FigureResult, ...]
     date: datetime.date
     seconds: float
     code: str = "code not recorded"
@@ -97,13 +97,14 @@ def reproduce(
     return made
 
 
-def _show(figure: Figure, studies: Mapping[str, pl.DataFrame], out: Path, quick: bool) -> Shown:
+def _show(figure: Figure, studies: Mapping[str, pl.DataFrame], out: Path, quick: bool) -> FigureResult:
     table = figure.table(studies)
     if not table.height:
         missing = Finding(Outcome.NOT_RUN, figure.needs or "nothing was computed for it")
-        return Shown(figure, tuple(Judged(claim, missing) for claim in figure.claims), None)
+        return FigureResult(figure, tuple(JudgedClaim(claim, missing) for claim in figure.claims), None)
     lines = figure.lines(table)
     table.write_csv(out / f"{figure.file}.csv")
     picture = out / f"{figure.file}.png"
     draw(figure, lines, picture, quick)
-    return Shown(figure, tuple(Judged(claim, judge(claim.check, lines)) for claim in figure.claims), picture)
+    judged = tuple(JudgedClaim(claim, judge(claim.check, lines)) for claim in figure.claims)
+    return FigureResult(figure, judged, picture)

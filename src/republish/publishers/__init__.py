@@ -1,27 +1,20 @@
 """One system a file, each under its name in the literature.
 
-A publisher is a small frozen dataclass with two pure methods: `publish(view, memory, rng)` returns a
-`Grouping`, `remember(view, grouping, memory)` what to keep for the next release. `requirements` is what
-every group of every release satisfies, `series_promises` what holds over all releases together. Publishers that
-think as an adversary does also have `knowledge` and `reasoning`.
+What a publisher must offer is in `contract`. A new one is a file here and a line in `PUBLISHERS`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
-
-import numpy as np
+from typing import Any
 
 from republish.errors import PolicyError
-from republish.grouping import Grouping
 from republish.knowledge import Extracted, Knowledge
-from republish.memory.memory import Memory
-from republish.microdata import Microdata
 from republish.publishers.banga import BangA
 from republish.publishers.bayframe import BayFrame
 from republish.publishers.cohorts import Cohorts
+from republish.publishers.contract import Publisher, parameters_of
 from republish.publishers.cor_split import CorSplit
 from republish.publishers.js_reduce import JSReduce
 from republish.publishers.m_invariance import MInvariance
@@ -42,44 +35,13 @@ __all__ = [
     "Publisher",
     "RPlusTree",
     "TauSafety",
+    "knowing_publishers",
     "make_publisher",
     "parameters_of",
 ]
 
 
-class Publisher(Protocol):
-    """What every publisher offers."""
-
-    name: ClassVar[str]
-    paper: ClassVar[str]
-    summary: ClassVar[str]
-    protects_series: ClassVar[bool]
-
-    @property
-    def require(self) -> tuple[Requirement, ...]:
-        """What is asked of every group beside what the publisher is about."""
-        ...
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        ...
-
-    @property
-    def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together, as `verify` reads it; empty where each is protected alone."""
-        ...
-
-    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
-        """The groups of one view."""
-        ...
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """The memory after that release."""
-        ...
-
-
-PUBLISHERS: dict[str, type[Any]] = {
+PUBLISHERS: dict[str, type[Publisher]] = {
     publisher.name: publisher
     for publisher in (
         Mondrian,
@@ -93,7 +55,6 @@ PUBLISHERS: dict[str, type[Any]] = {
         BayFrame,
     )
 }
-_NOT_TEXT = ("require", "knowledge")
 
 
 def make_publisher(
@@ -109,24 +70,26 @@ def make_publisher(
     if name not in PUBLISHERS:
         raise PolicyError(f"there is no publisher called {name}; there are {', '.join(sorted(PUBLISHERS))}")
     kind = PUBLISHERS[name]
-    every = {field.name: field for field in dataclasses.fields(kind)}
-    fields = {key: field for key, field in every.items() if key not in _NOT_TEXT}
+    fields = kind.parameters()
     unknown = sorted(set(parameters) - set(fields))
     if unknown:
         raise PolicyError(f"{name} has no parameter {', '.join(unknown)}; it has {', '.join(fields)}")
-    given = {key: _convert(name, fields[key], value) for key, value in parameters.items()}
+    given: dict[str, Any] = {key: _convert(name, fields[key], value) for key, value in parameters.items()}
     if knowledge is not None:
-        if "knowledge" not in every:
-            thinking = [n for n, k in sorted(PUBLISHERS.items()) if hasattr(k, "reasoning")]
-            raise PolicyError(f"{name} makes no use of knowledge; {' and '.join(thinking)} do")
+        if not kind.uses_knowledge:
+            raise PolicyError(f"{name} makes no use of knowledge; {knowing_publishers()} do")
         given["knowledge"] = knowledge
     if "k" in fields and "k" not in given:
         # k is both a parameter and a requirement: `--require k=3` alone sets it, in place of the default.
         sizes = [requirement.k for requirement in require if isinstance(requirement, KAnonymity)]
         given.update([("k", size) for size in sizes])
         require = tuple(requirement for requirement in require if not isinstance(requirement, KAnonymity))
-    made: Publisher = kind(**given, require=require)
-    return made
+    return kind(**given | {"require": require})
+
+
+def knowing_publishers() -> str:
+    """Which publishers make use of knowledge, in words."""
+    return " and ".join(name for name, kind in sorted(PUBLISHERS.items()) if kind.uses_knowledge)
 
 
 def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
@@ -144,14 +107,3 @@ def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
         return int(value) if field.type == "int" else float(value)
     except ValueError:
         raise PolicyError(f"{name}: {field.name} must be a number") from None
-
-
-def parameters_of(publisher: Publisher) -> dict[str, Any]:
-    """The parameters that `make_publisher` would need, requirements and what is not asked for aside."""
-    fields = dataclasses.fields(publisher)  # type: ignore[arg-type]  # every publisher is a dataclass
-    given = {field.name: getattr(publisher, field.name) for field in fields if field.name not in _NOT_TEXT}
-    return {
-        name: value.parameter if isinstance(value, BTPrivacy) else value
-        for name, value in given.items()
-        if value is not None
-    }

@@ -12,7 +12,7 @@ from republish.grouping import Regions
 if TYPE_CHECKING:
     from republish.microdata import Axis, Microdata
     from republish.spatial.bang.bang_file import BangIndex
-    from republish.spatial.cube import Scale
+    from republish.spatial.cube import LinearScale
 
 _WORD = 64
 _LISTED = 1 << 20  # whole numbers of a domain, at most
@@ -64,7 +64,7 @@ def _domain(axis: Axis, points: FloatArray) -> FloatArray:
 
 
 def _values(
-    scale: Scale, domain: FloatArray, first: IntArray, last: IntArray
+    scale: LinearScale, domain: FloatArray, first: IntArray, last: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """The lowest and the highest value in the ranges from first to last, -inf where there is none."""
     ranges = scale.cells(domain).astype(np.int64)

@@ -25,7 +25,8 @@ from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping, Regions
 from republish.memory.memory import Memory
 from republish.publishers._regions import regions_of
-from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements, satisfied
+from republish.publishers.contract import Partitioner
+from republish.requirements import KAnonymity, compile_rules, satisfied
 from republish.spatial.bang.bang_file import BangIndex, Sensitive, bulk_load
 from republish.spatial.break_points import require_scales
 from republish.spatial.cube import cube_of
@@ -43,14 +44,14 @@ SHAPES = ("box", "region")
 
 
 @dataclass(frozen=True)
-class Indexed(Grouping):
+class IndexedGrouping(Grouping):
     """Groups together with the index that they are from."""
 
     index: BangIndex | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Clustered:
+class ClusteredView:
     """A view in blocks and clusters, ready to be released at any k."""
 
     publisher: BangA
@@ -72,7 +73,7 @@ class Clustered:
 
 
 @dataclass(frozen=True)
-class BangA:
+class BangA(Partitioner):
     """Groups of at least `k` rows that satisfy `require`, made of blocks of at least `m` rows.
 
     Blocks of single rows, the default, give the best groups; larger ones are made faster. `merge` says how blocks
@@ -93,8 +94,6 @@ class BangA:
     region; there is no `m` and no `merge` then.
     """
 
-    k: int = 5
-    require: tuple[Requirement, ...] = ()
     m: int = 1
     merge: str = "penalty"
     bits: int | str = ENOUGH
@@ -107,13 +106,12 @@ class BangA:
         "A. Anjum: Towards privacy-preserving publication of continuous and dynamic data, 2013"
     )
     summary: ClassVar[str] = "Halves space into nested regions and merges the blocks inside into groups."
-    protects_series: ClassVar[bool] = False
     keeps_places: ClassVar[bool] = True
+    cell_parameters: ClassVar[tuple[str, ...]] = ("scales",)
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        object.__setattr__(self, "k", KAnonymity(self.k).k)
-        object.__setattr__(self, "require", only_requirements(self.require))
+        super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= self.k:
             raise PolicyError(f"m must be a whole number from 1 to k={self.k}; found {self.m!r}")
         if self.merge not in MERGES:
@@ -130,16 +128,13 @@ class BangA:
             )
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return (KAnonymity(self.k), *self.require)
+    def undivided(self) -> str | None:
+        """Regions and a growing index keep a release in one piece."""
+        if self.shape == "region":
+            return "nested regions of several parts would lie over each other"
+        return "an incremental index is one for all rows" if self.incremental else None
 
-    @property
-    def series_promises(self) -> tuple[str, ...]:
-        """Nothing: each release is protected alone."""
-        return ()
-
-    def index(self, view: Microdata, sizes: Sequence[int] = (), memory: object = None) -> Clustered:
+    def index(self, view: Microdata, sizes: Sequence[int] = (), memory: object = None) -> ClusteredView:
         """Return the index and dendrogram of a view, from which any k can be released.
 
         Args:
@@ -162,7 +157,7 @@ class BangA:
         sensitive = self._sensitive(view)
         index = self._blocks(view, memory)
         tree = dendrogram_of(index, view.points, view.axes, sensitive, self.merge, wanted)
-        return Clustered(self, view, index, tree)
+        return ClusteredView(self, view, index, tree)
 
     def at_least(self, k: int) -> int:
         """Return k, or refuse one below that of the publisher: no group of it may be smaller than it promises."""
@@ -212,19 +207,19 @@ class BangA:
         if self.shape == "region":
             self._check_whole(view)
             index = self._blocks(view, memory)
-            return Indexed(index.block, regions=regions_of(index, view), index=index)
+            return IndexedGrouping(index.block, regions=regions_of(index, view), index=index)
         clustered = self.index(view, (self.k,), memory)
         grouping = clustered.release()
         if not self.incremental:
             return grouping
         parts = {field.name: getattr(grouping, field.name) for field in fields(grouping)}
-        return Indexed(**parts, index=clustered.index)
+        return IndexedGrouping(**parts, index=clustered.index)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with the regions of this release, as it is where they are not to be kept."""
         if not self.incremental:
             return memory
-        made = grouping.index if isinstance(grouping, Indexed) else None
+        made = grouping.index if isinstance(grouping, IndexedGrouping) else None
         index = self._blocks(view, memory) if made is None else made
         return replace(memory, counts=regions_table(index, view))
 

@@ -13,42 +13,32 @@ at the least cost into crowds that stay together, and the adversary is taken to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from republish.inference import FULL, Reasoning, last_values
+from republish.inference import Reasoning, last_values
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._ordered.publisher import InOrder
+from republish.publishers._ordered.publisher import OrderedPublisher
 from republish.requirements import BetaLikeness, Requirement
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
-class BayFrame(InOrder):
+class _Likeness:
+    """The parameters that come first."""
+
+    k: int = 3
+    beta: float = 5.0
+
+
+@dataclass(frozen=True)
+class BayFrame(OrderedPublisher, _Likeness):
     """Groups of at least `k` rows with beta-likeness, whose members' priors diverge by at most `j` bits.
 
     The other parameters are those of `JSReduce`; `cascade` says where what is known of single people enters.
     """
 
-    k: int = 3
-    beta: float = 5.0
-    j: float = 0.6
-    crowd: float = 32.0
-    keep: float = 2.0
-    order: str = "hilbert"
-    cut: str = "optimal"
-    rest: str = "insert"
-    slack: float = 1.5
-    posterior: str = "exact"
-    steps: int | str = FULL
-    form: str = "joint"
-    withstand: float = 0.0
     cascade: str = "prior"
-    knowledge: Knowledge | Extracted = field(default_factory=Extracted)
-    require: tuple[Requirement, ...] = ()
 
     name: ClassVar[str] = "bayframe"
     paper: ClassVar[str] = (
@@ -58,7 +48,6 @@ class BayFrame(InOrder):
     summary: ClassVar[str] = (
         "Like js-reduce, also against an adversary who knows the values of some people more or less surely."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""

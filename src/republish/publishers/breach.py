@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Breach:
+class BreachProbability:
     """Probabilities of the shape that the parameters broadcast to.
 
     Attributes:
@@ -42,7 +42,7 @@ class Breach:
     historical_part: FloatArray
 
 
-def breach_probability(p: ArrayLike, L: ArrayLike, m: ArrayLike, n: ArrayLike) -> Breach:
+def breach_probability(p: ArrayLike, L: ArrayLike, m: ArrayLike, n: ArrayLike) -> BreachProbability:
     """Return how likely a person's value is laid open, with its two parts; arrays are broadcast.
 
     Args:
@@ -63,7 +63,7 @@ def breach_probability(p: ArrayLike, L: ArrayLike, m: ArrayLike, n: ArrayLike) -
     not_correlated = (1.0 - (p_ - p_ / m_) ** n_) ** (releases * np.floor(m_ / n_))
     probability = (1.0 - not_compromised * not_correlated) ** (m_ - 1.0)
     parts = np.broadcast_arrays(probability, 1.0 - not_compromised, 1.0 - not_correlated)
-    return Breach(*(np.array(part) for part in parts))
+    return BreachProbability(*(np.array(part) for part in parts))
 
 
 def n_choose(p: float, L: int, m: int, h: float) -> int:

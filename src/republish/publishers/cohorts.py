@@ -29,10 +29,9 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
-from republish.memory.signatures import remember_signatures
-from republish.publishers._cohorts.changes import Changes, arrange
+from republish.publishers._cohorts.changes import CohortRules, arrange
 from republish.publishers._cohorts.past import look_back, sighted
-from republish.publishers._implication import m_and_requirements
+from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
 
 if TYPE_CHECKING:
@@ -40,13 +39,13 @@ if TYPE_CHECKING:
     from republish.grouping import Grouping
     from republish.memory.memory import Memory
     from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Before
+    from republish.publishers._cohorts.past import Remembered
 
 _ROUNDS = 6
 
 
 @dataclass(frozen=True)
-class Cohorts:
+class Cohorts(SignaturePublisher):
     """Groups of about `size` rows that stay together for life; no value has more than one row in `m`.
 
     Attributes:
@@ -71,14 +70,11 @@ class Cohorts:
     summary: ClassVar[str] = (
         "Keeps people together for life, so that no adversary determines more of them than a share that you set."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
-        m, require = m_and_requirements(self.name, self.m, self.require)
-        object.__setattr__(self, "m", m)
-        object.__setattr__(self, "require", require)
-        for parameter, least in (("size", m), ("values", m), ("together", 1)):
+        super().__post_init__()
+        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1)):
             found = getattr(self, parameter)
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")
@@ -99,6 +95,11 @@ class Cohorts:
         """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
 
+    @property
+    def undivided(self) -> str | None:
+        """The bound is over everybody."""
+        return f"{self.name} bounds what is found out over all people together"
+
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return the cohorts of all rows, and counterfeits in the places that wait.
 
@@ -109,7 +110,7 @@ class Cohorts:
         before = look_back(view, memory, memory.release + 1)
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
-            changes = Changes(self.m, self.size, self.values, self.together, still)
+            changes = CohortRules(self.m, self.size, self.values, self.together, still)
             grouping = arrange(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
@@ -121,7 +122,9 @@ class Cohorts:
             "same value: publish them with a later view, or start a new series with a larger max_determined"
         )
 
-    def _exceeding(self, view: Microdata, before: Before, grouping: Grouping, last: bool) -> IntArray | None:
+    def _exceeding(
+        self, view: Microdata, before: Remembered, grouping: Grouping, last: bool
+    ) -> IntArray | None:
         """The cohorts that should not change this time, `None` where the bound is kept."""
         stays, _ = continued(before.stays, sighted(view, before, grouping))
         risk = escape_risk(stays, self.compromised)
@@ -137,4 +140,4 @@ class Cohorts:
         """Return the memory with the stays of everyone in the view."""
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))
-        return before.remembered(remember_signatures(view, grouping, memory), view, stays, entry)
+        return before.remembered(super().remember(view, grouping, memory), view, stays, entry)

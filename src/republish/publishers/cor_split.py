@@ -39,12 +39,12 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.grouping import Grouping
-from republish.memory.signatures import remember_signatures
 from republish.microdata import INTERVAL
-from republish.publishers._buckets.buckets import Buckets, Filling, fill_buckets, recall
-from republish.publishers._implication import m_and_requirements
+from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
+from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
+from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement, WeakMUniqueness
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another
 
 
 @dataclass(frozen=True)
-class CorSplit:
+class CorSplit(SignaturePublisher):
     """Groups of at least `m` values, equally often each, constant over a life and hc-safe with degree `n`.
 
     With `pad`, counterfeits help out where the newcomers are not m-eligible; otherwise that is refused.
@@ -77,16 +77,13 @@ class CorSplit:
     summary: ClassVar[str] = (
         "Keeps everyone among the same values, and never relates fewer than n people over time."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        m, require = m_and_requirements(self.name, self.m, self.require)
-        object.__setattr__(self, "m", m)
-        object.__setattr__(self, "require", require)
-        if not _whole(self.n) or not 1 <= self.n <= m:
+        super().__post_init__()
+        if not _whole(self.n) or not 1 <= self.n <= self.m:
             raise PolicyError(
-                f"n must be a whole number from 1 to m={m}; choose one in that range, or let for_breach find it"
+                f"n must be a whole number from 1 to m={self.m}; choose one in that range, or let for_breach find it"
             )
         if not isinstance(self.pad, bool):
             raise PolicyError(f"pad must be true or false, found a {type(self.pad).__name__}; choose one")
@@ -99,6 +96,11 @@ class CorSplit:
             PolicyError: no n from 1 to m does.
         """
         return cls(m, n_choose(p, L, m, h), pad)
+
+    @property
+    def division(self) -> Division:
+        """Whoever has the value of her last release keeps the signature."""
+        return Division(signatures=KeptSignatures(self.m, pads=self.pad))
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -120,7 +122,7 @@ class CorSplit:
         past = recall(view, memory)
         keeps = past.code == view.codes
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
-        filling = Filling(eligible=not self.pad, pad=self.pad, instead="pad=true")
+        filling = FillOptions(eligible=not self.pad, pad=self.pad, instead="pad=true")
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
         entries = _entries(view, memory, buckets, self.n)
         made = partition(
@@ -149,7 +151,7 @@ class CorSplit:
         }
         now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
         columns |= {f"{_GROUP_IN}{memory.release}": now.astype(np.int32), _LIFE_CODE: code.copy()}
-        return remember_signatures(view, grouping, replace(memory, columns=columns))
+        return super().remember(view, grouping, replace(memory, columns=columns))
 
 
 def _whole(number: object) -> bool:

@@ -19,17 +19,25 @@ the rest of the view is left out, up to all of it. Ours, the default, differs in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from republish.inference import FULL
 from republish.knowledge import Extracted, Knowledge
-from republish.publishers._ordered.publisher import InOrder
+from republish.publishers._ordered.publisher import OrderedPublisher
 from republish.requirements import Requirement, TCloseness
 
 
 @dataclass(frozen=True)
-class JSReduce(InOrder):
+class _Closeness:
+    """The parameters that come first."""
+
+    k: int = 3
+    t: float = 0.5
+
+
+@dataclass(frozen=True)
+class JSReduce(OrderedPublisher, _Closeness):
     """Groups of at least `k` rows, `t`-close, whose members' priors diverge by at most `j` bits.
 
     `rest` says what becomes of rows that fit in no group: `insert` puts them into groups that still hold with them,
@@ -42,22 +50,6 @@ class JSReduce(InOrder):
     Without `knowledge` it is counted from the views themselves.
     """
 
-    k: int = 3
-    t: float = 0.5
-    j: float = 0.6
-    crowd: float = 32.0
-    keep: float = 2.0
-    order: str = "hilbert"
-    cut: str = "optimal"
-    rest: str = "insert"
-    slack: float = 1.5
-    posterior: str = "exact"
-    steps: int | str = FULL
-    form: str = "joint"
-    withstand: float = 0.0
-    knowledge: Knowledge | Extracted = field(default_factory=Extracted)
-    require: tuple[Requirement, ...] = ()
-
     name: ClassVar[str] = "js-reduce"
     paper: ClassVar[str] = (
         "D. Riboni, L. Pareschi, C. Bettini: JS-reduce: defending your data from sequential background knowledge "
@@ -66,7 +58,6 @@ class JSReduce(InOrder):
     summary: ClassVar[str] = (
         "Puts people together of whom an adversary who knows how values follow each other believes much the same."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from republish.memory.signatures import remember_signatures
 from republish.publishers._buckets.buckets import fill_buckets, recall
 from republish.publishers._buckets.groups import halved
-from republish.publishers._implication import m_and_requirements
-from republish.requirements import MUniqueness, Requirement
+from republish.publishers._signatures import SignaturePublisher
+from republish.publishers.contract import Division, KeptSignatures
+from republish.requirements import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MInvariance:
+class MInvariance(SignaturePublisher):
     """Groups of at least `m` different values, the same values for everyone who stays."""
 
     m: int = 4
@@ -44,18 +44,11 @@ class MInvariance:
     summary: ClassVar[str] = (
         "Keeps the set of values in a person's group the same for as long as the person stays."
     )
-    protects_series: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
-        m, require = m_and_requirements(self.name, self.m, self.require)
-        object.__setattr__(self, "m", m)
-        object.__setattr__(self, "require", require)
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return (MUniqueness(self.m), *self.require)
+    def division(self) -> Division:
+        """Whoever stays with the same value keeps the signature."""
+        return Division(signatures=KeptSignatures(self.m, present=True))
 
     @property
     def series_promises(self) -> tuple[str, ...]:
@@ -72,7 +65,3 @@ class MInvariance:
         past = recall(view, memory)
         keeps = past.present & (past.code == view.codes)
         return halved(view, fill_buckets(view, past, keeps, self.m, rng))
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the signature of everyone in the view."""
-        return remember_signatures(view, grouping, memory)

@@ -23,7 +23,7 @@ leaves for categories (those below the lowest common ancestor where there is a h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,13 +31,12 @@ from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.knowledge import kernel_prior
 from republish.publishers._kernels.mondrian import Space, partition
+from republish.publishers.contract import Partitioner
 from republish.requirements import (
     BTPrivacy,
-    KAnonymity,
     Requirement,
     Whole,
     compile_rules,
-    only_requirements,
     satisfied,
 )
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
@@ -46,15 +45,11 @@ if TYPE_CHECKING:
     from republish.arrays import IntArray
     from republish.microdata import Microdata
 
-_Memory = TypeVar("_Memory")
-
 
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Partitioner):
     """Groups of at least `k` rows that satisfy `require` and `bt`, small in every quasi-identifier."""
 
-    k: int = 5
-    require: tuple[Requirement, ...] = ()
     strict: bool = True
     bt: BTPrivacy | None = None
 
@@ -63,25 +58,18 @@ class Mondrian:
         "K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     )
     summary: ClassVar[str] = "Cuts the table at medians, again and again, into groups of similar rows."
-    protects_series: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
+        super().__post_init__()
         object.__setattr__(self, "bt", None if self.bt is None else BTPrivacy.of(self.bt))
-        object.__setattr__(self, "k", KAnonymity(self.k).k)
-        object.__setattr__(self, "require", only_requirements(self.require))
         if not isinstance(self.strict, bool):
             raise PolicyError(f"strict must be true or false, found a {type(self.strict).__name__}")
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return (KAnonymity(self.k), *self.require)
-
-    @property
-    def series_promises(self) -> tuple[str, ...]:
-        """Nothing: each release is protected alone."""
-        return ()
+    def undivided(self) -> str | None:
+        """(B,t)-privacy keeps a release in one piece."""
+        return None if self.bt is None else "(B,t)-privacy estimates what is known from all rows"
 
     def publish(self, view: Microdata, memory: object, rng: np.random.Generator) -> Grouping:
         """Return a partition of all rows; memory and chance play no part in it.
@@ -92,10 +80,6 @@ class Mondrian:
         beliefs = NO_BELIEFS if self.bt is None else foreseen(view, self.bt)
         space, asked = prepare(view), self.requirements
         return Grouping(group=divide(space, view.codes, view.whole, asked, self.strict, beliefs))
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: _Memory) -> _Memory:
-        """Return the memory as it is: nothing of a release matters for the next."""
-        return memory
 
 
 def prepare(view: Microdata) -> Space:

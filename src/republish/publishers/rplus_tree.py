@@ -7,31 +7,27 @@ place of their leaves, and so is the baseline of what spatial indexes reach with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from republish.errors import PolicyError
 from republish.grouping import Grouping
-from republish.requirements import KAnonymity, Requirement, only_requirements
+from republish.publishers.contract import Partitioner
 from republish.spatial.rplus.tiling import RPlusIndex, bulk_load
 
 if TYPE_CHECKING:
     from republish.microdata import Microdata
 
-_Memory = TypeVar("_Memory")
-
 
 @dataclass(frozen=True)
-class RPlusTree:
+class RPlusTree(Partitioner):
     """Groups of at least `k` rows that satisfy `require`: leaves of a tree, or neighbouring leaves joined.
 
     `m` is the least size of a leaf, 0 for k itself; with m below k any larger k comes from the same tree.
     `packed` fills the leaves evenly, with little more than m rows.
     """
 
-    k: int = 5
-    require: tuple[Requirement, ...] = ()
     m: int = 0
     packed: bool = False
 
@@ -41,28 +37,16 @@ class RPlusTree:
         "anonymization, VLDB 2007"
     )
     summary: ClassVar[str] = "Loads the table into a spatial index and publishes its leaves as groups."
-    protects_series: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        object.__setattr__(self, "k", KAnonymity(self.k).k)
-        object.__setattr__(self, "require", only_requirements(self.require))
+        super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 0 <= self.m <= self.k:
             raise PolicyError(
                 f"m, the least size of a leaf, must be a whole number from 1 to k = {self.k}, or 0 for k itself"
             )
         if not isinstance(self.packed, bool):
             raise PolicyError(f"packed must be true or false, found a {type(self.packed).__name__}")
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return (KAnonymity(self.k), *self.require)
-
-    @property
-    def series_promises(self) -> tuple[str, ...]:
-        """Nothing: each release is protected alone."""
-        return ()
 
     def index(self, view: Microdata) -> RPlusIndex:
         """The tree over a view; `index.cut(k)` gives the groups of any k from m on."""
@@ -75,7 +59,3 @@ class RPlusTree:
             CannotPublish: the whole view taken as one group does not satisfy the requirements.
         """
         return Grouping(group=self.index(view).cut(self.k))
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: _Memory) -> _Memory:
-        """Return the memory as it is: nothing of a release matters for the next."""
-        return memory

@@ -43,11 +43,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from republish.errors import PolicyError
-from republish.memory.signatures import remember_signatures
-from republish.publishers._buckets.buckets import Filling, fill_buckets, recall
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
 from republish.publishers._buckets.groups import gathered
-from republish.publishers._implication import m_and_requirements
-from republish.requirements import MUniqueness, Requirement
+from republish.publishers._signatures import SignaturePublisher
+from republish.publishers.contract import Division, KeptSignatures
+from republish.requirements import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ _LARGEST_PART = 1024
 
 
 @dataclass(frozen=True)
-class TauSafety:
+class TauSafety(SignaturePublisher):
     """Groups of at least `m` different values, the same for everyone who stays or comes back unchanged."""
 
     m: int = 4
@@ -78,21 +78,18 @@ class TauSafety:
     summary: ClassVar[str] = (
         "Keeps the set of values in a person's group the same for as long as the value lasts, absences included."
     )
-    protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
-        m, require = m_and_requirements(self.name, self.m, self.require)
-        object.__setattr__(self, "m", m)
-        object.__setattr__(self, "require", require)
+        super().__post_init__()
         for parameter, choices in (("assignment", _ASSIGNMENTS), ("signatures", _SIGNATURES)):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
 
     @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
-        return (MUniqueness(self.m), *self.require)
+    def division(self) -> Division:
+        """Whoever has a value of her signature keeps it, absences included."""
+        return Division(signatures=KeptSignatures(self.m, within=True, pads=True))
 
     @property
     def series_promises(self) -> tuple[str, ...]:
@@ -113,10 +110,6 @@ class TauSafety:
         if self.signatures == "any":
             bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
         keeps = past.within & ((past.code == view.codes) | bound)
-        filling = Filling(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
+        filling = FillOptions(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
         return gathered(view, buckets, _LARGEST_PART, rng)
-
-    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the signature of everyone in the view."""
-        return remember_signatures(view, grouping, memory)

@@ -13,6 +13,7 @@ from republish.inference import Compromised
 from republish.memory.memory import KEY, Memory
 from republish.microdata import Microdata
 from republish.policy import Policy
+from republish.publishers import knowing_publishers
 from republish.schema.column_names import listed
 from republish.secret import Secret
 from republish.sources.identifiers import normal_texts
@@ -28,7 +29,7 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
     assert schema.identifier is not None and view.people is not None
     if policy.reasoning is None or schema.sensitive is None:
         raise PolicyError(
-            f"{policy.publisher.name} makes no use of compromised records; js-reduce and bayframe do"
+            f"{policy.publisher.name} makes no use of compromised records; {knowing_publishers()} do"
         )
     table, wanted = read_table(source), (schema.identifier, schema.sensitive.name, CONFIDENCE)
     absent = [name for name in wanted if name not in table.columns]

@@ -23,9 +23,7 @@ def create_folder(root: Path, policy: Policy) -> Ledger:
         LedgerError: the folder holds something, or cannot be written; then no series was made.
         PolicyError: the parameters of the publisher do not fit the columns of the schema.
     """
-    require_fit = getattr(policy.publisher, "require_fit", None)
-    if require_fit is not None:  # what a publisher knows of columns by name
-        require_fit(policy.schema)
+    policy.publisher.require_fit(policy.schema)
     elsewhere = policy.ledger is not None or policy.store is not None
     with (
         writing(f"the series could not be made at {root}", "no series was made"),

@@ -143,7 +143,7 @@ def _nameless(series: Series, name: str, nobody: Memory, draft: Draft, release: 
 
 def _places(series: Series) -> list[str]:
     """The file of regions that were shaped by single people; counts over all people are none."""
-    name = series.counts_file() if getattr(series.policy.publisher, "keeps_places", False) else None
+    name = series.counts_file() if series.policy.publisher.keeps_places else None
     return [] if name is None else [name]
 
 

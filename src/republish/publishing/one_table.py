@@ -26,6 +26,6 @@ def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None
     verification = verify_frame(release.frame(), schema, publisher.requirements)
     verification.with_checks(
         verify_against_view(release, shuffled, group_of_row),
-        *checks_of_beliefs(publisher, shuffled, group_of_row),
+        *checks_of_beliefs(publisher.bt, shuffled, group_of_row),
     ).require()
     return release

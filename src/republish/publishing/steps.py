@@ -44,8 +44,7 @@ class Terms:
     @property
     def reasoning(self) -> Reasoning | None:
         """How the publisher takes an adversary to think, where it thinks of one."""
-        found: Reasoning | None = getattr(self.publisher, "reasoning", None)
-        return found
+        return self.publisher.reasoning
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Piece:
         )
         checks = [
             verify_against_view(release, view, group),
-            *checks_of_beliefs(terms.publisher, view, group),
+            *checks_of_beliefs(terms.publisher.bt, view, group),
             *self._against_memory(release, codes, group, shown),
         ]
         return CheckedPiece(self, release, group, codes, shown, found.with_checks(*checks))

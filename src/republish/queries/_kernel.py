@@ -16,7 +16,7 @@ from republish.release.cells import ALL_MISSING, NONE_MISSING
 _BLOCK = 1 << 16  # shares held at a time
 
 
-class Asked(NamedTuple):
+class CompiledQuery(NamedTuple):
     """All queries: each is a list of terms, a term a list of spans, a span a list of intervals.
 
     The terms of query i are `first_term[i]` to `first_term[i + 1]`, and so on down. The spans of columns from
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     high: FloatArray
 
 
-class Table(NamedTuple):
+class EstimateTable(NamedTuple):
     """What the estimate reads of a release: of every quasi-identifier the cells of all groups side by side.
 
     The rows of a group that agree in all columns asked about are one unit: `unit_rows` of them, with the

@@ -14,7 +14,7 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import is_discrete
-from republish.queries._kernel import Table
+from republish.queries._kernel import EstimateTable
 from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
 from republish.release.release import Release
 from republish.spatial.nested import _uncovered, parents
@@ -64,7 +64,7 @@ class Nest(NamedTuple):
     bottom: FloatArray
 
 
-def nest_of(release: Release, table: Table) -> Nest:
+def nest_of(release: Release, table: EstimateTable) -> Nest:
     """The regions of a release that has levels."""
     assert release.level is not None
     owner, without, within, prior = _pieces(table)
@@ -117,7 +117,7 @@ def nest_of(release: Release, table: Table) -> Nest:
     )
 
 
-def _pieces(table: Table) -> tuple[IntArray, BoolArray, BoolArray, FloatArray]:
+def _pieces(table: EstimateTable) -> tuple[IntArray, BoolArray, BoolArray, FloatArray]:
     """The owner of every piece, whether the missing value and others belong to it, and its share of people."""
     groups = len(table.people)
     owner, prior, cuts = np.arange(groups), np.ones(groups), np.zeros(groups, dtype=np.int64)

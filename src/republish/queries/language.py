@@ -90,7 +90,7 @@ def parse_condition(text: str) -> Condition:
     """
     if not text.strip():
         return Every(())
-    reader = _Reader(_tokens(text))
+    reader = _Parser(_tokens(text))
     condition = reader.either(0)
     if reader.here.kind != "end":
         reader.refuse("`and`, `or` or the end of the condition")
@@ -122,7 +122,7 @@ def _hint(character: str) -> str:
     return "columns whose names are no plain words stand in double quotes, texts in single ones"
 
 
-class _Reader:
+class _Parser:
     """Reads tokens from left to right; every method returns what it read and leaves `here` behind it."""
 
     def __init__(self, tokens: Sequence[_Token]) -> None:

@@ -25,14 +25,14 @@ _STARTS = (-9.0, -6.0, -3.0, 0.0, 3.0, 6.0, 9.0)
 _LEAST = np.finfo(np.float64).tiny
 
 
-class Sizes(NamedTuple):
+class GroupSizes(NamedTuple):
     """Sizes of groups and how many there are of each."""
 
     size: tuple[float, ...]
     times: tuple[int, ...]
 
     @classmethod
-    def of(cls, sizes: IntArray) -> Sizes:
+    def of(cls, sizes: IntArray) -> GroupSizes:
         """The sizes of some groups."""
         size, times = np.unique(sizes, return_counts=True)
         return cls(tuple(size.astype(np.float64).tolist()), tuple(times.tolist()))
@@ -51,13 +51,13 @@ def missing_shares(states: IntArray, people: IntArray) -> FloatArray:
         mixed = (state == SOME_MISSING) & (people > 1)
         if mixed.any():
             none, every = (people[(state == kind) & (people > 0)] for kind in (NONE_MISSING, ALL_MISSING))
-            found = likeliest(Sizes.of(none), Sizes.of(people[mixed]), Sizes.of(every))
+            found = likeliest(GroupSizes.of(none), GroupSizes.of(people[mixed]), GroupSizes.of(every))
             shares[axis, mixed] = share_of_some(*found, people[mixed].astype(np.float64))
     return shares
 
 
 @lru_cache(maxsize=256)  # a release is asked more than once
-def likeliest(none: Sizes, some: Sizes, every: Sizes) -> tuple[float, float]:
+def likeliest(none: GroupSizes, some: GroupSizes, every: GroupSizes) -> tuple[float, float]:
     """The beta distribution under which groups are likeliest to lack none, some and every one of their values."""
     sizes = [np.array(part.size) for part in (none, some, every)]
 

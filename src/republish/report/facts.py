@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from republish.policy import Policy
     from republish.series import Series
 
-_GIVEN = {"scales": "given"}  # break points are values of a column
-
 
 @dataclass(frozen=True)
 class ReleaseFacts:
@@ -153,7 +151,10 @@ def _publisher(policy: Policy) -> dict[str, Any]:
         "name": publisher.name,
         "paper": publisher.paper,
         "summary": publisher.summary,
-        "parameters": parameters_of(publisher) | (_GIVEN if getattr(publisher, "scales", None) else {}),
+        "parameters": {
+            name: "given" if value and name in publisher.cell_parameters else value
+            for name, value in parameters_of(publisher).items()
+        },
         "protects_series": bool(publisher.series_promises),
         "knowledge": policy.knowledge is not None,
     }

@@ -30,7 +30,7 @@ _LIMIT = 31
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class LinearScale:
     """How the coordinates of one quasi-identifier fall into 2**bits ranges.
 
     Attributes:
@@ -76,7 +76,7 @@ class Scale:
 class Cube:
     """The scales of all quasi-identifiers and the dimension that each level of halving divides."""
 
-    scales: tuple[Scale, ...]
+    scales: tuple[LinearScale, ...]
     turns: IntArray
 
     @property
@@ -135,17 +135,17 @@ def cube_of(
     return Cube(tuple(made), cyclic_turns(np.array([scale.bits for scale in made], dtype=np.int64)))
 
 
-def linear(low: float, high: float, bits: int, *, gaps: bool = False) -> Scale:
+def linear(low: float, high: float, bits: int, *, gaps: bool = False) -> LinearScale:
     """Return a scale of equal ranges between two coordinates; `bits` counts the one that gaps cost."""
     check_bits(bits)
     width = high - low
     step = width / (1 << max(bits - gaps, 0))
     if not (np.isfinite(width) and step > 0.0):
         bits, step = int(gaps), 1.0
-    return Scale(bits, low, step, _NO_BREAKS, _NO_PLACES, gaps)
+    return LinearScale(bits, low, step, _NO_BREAKS, _NO_PLACES, gaps)
 
 
-def broken(breaks: Sequence[float] | FloatArray, *, gaps: bool = False) -> Scale:
+def broken(breaks: Sequence[float] | FloatArray, *, gaps: bool = False) -> LinearScale:
     """Return the scale whose ranges begin at the given break points, the first one below all of them."""
     at = np.array(breaks, dtype=np.float64)
     if at.ndim != 1 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
@@ -154,16 +154,16 @@ def broken(breaks: Sequence[float] | FloatArray, *, gaps: bool = False) -> Scale
     check_bits(bits + gaps)
     # Spread over the ranges such that every halving divides the stretches evenly.
     place = (np.arange(at.size + 1) << bits) // (at.size + 1)
-    return Scale(bits + gaps, at[0] if at.size else 0.0, 1.0, at, place.astype(np.int64), gaps)
+    return LinearScale(bits + gaps, at[0] if at.size else 0.0, 1.0, at, place.astype(np.int64), gaps)
 
 
-def _scale(axis: Axis, gaps: bool, bits: int | None) -> Scale:
+def _scale(axis: Axis, gaps: bool, bits: int | None) -> LinearScale:
     if bits is not None:
         check_bits(bits)
     if axis.hierarchy is not None and bits is None:
         place, needed = _aligned(axis.hierarchy)
         if needed + gaps <= _LIMIT:
-            return Scale(needed + gaps, 0.0, 1.0, np.arange(1.0, len(place)), place, gaps)
+            return LinearScale(needed + gaps, 0.0, 1.0, np.arange(1.0, len(place)), place, gaps)
     if axis.labels or axis.whole_numbers or axis.column.kind in ("category", "date"):
         values = len(axis.labels) if axis.labels else int(axis.high - axis.low) + 1
         enough = max(values - 1, 0).bit_length()

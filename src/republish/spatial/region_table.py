@@ -22,7 +22,7 @@ from republish.spatial.bang.bang_file import BangIndex, index_of_arrays
 if TYPE_CHECKING:
     from republish.arrays import FloatArray
     from republish.microdata import Microdata
-    from republish.spatial.cube import Cube, Scale
+    from republish.spatial.cube import Cube, LinearScale
 
 _OUTSIDE = 0.01
 _COARSER = 4.0
@@ -63,7 +63,7 @@ def _labels(view: Microdata) -> str:
     return hashlib.blake2b(json.dumps(meaning).encode(), digest_size=16).hexdigest()
 
 
-def _fits(old: Scale, new: Scale, values: FloatArray) -> bool:
+def _fits(old: LinearScale, new: LinearScale, values: FloatArray) -> bool:
     """Return whether values can be told apart on an old scale about as well as on a new one."""
     if new.gaps and not old.gaps:
         return False

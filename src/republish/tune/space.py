@@ -71,19 +71,15 @@ class Candidate:
     def made(self, start: Policy, knowledge: Knowledge | Extracted | None) -> Publisher:
         """The publisher; PolicyError where it cannot promise what is asked."""
         asked = (*start.publisher.require, *parse_requirements(self.require))
-        known = knowledge if hasattr(PUBLISHERS[self.publisher], "reasoning") else None
+        known = knowledge if PUBLISHERS[self.publisher].uses_knowledge else None
         return make_publisher(self.publisher, self.parameters, _strictest(asked), known)
 
     @property
     def plain(self) -> Candidate:
         """The same with all parameters that are searched, and no others that have their defaults."""
-        usual = parameters_of(make_publisher(self.publisher, {}))
-        shown = {name: usual[name] for name in _SEARCHED[self.publisher]} | self.parameters
-        kept = {
-            name: value
-            for name, value in shown.items()
-            if name in _SEARCHED[self.publisher] or value != usual.get(name)
-        }
+        usual, searched = parameters_of(make_publisher(self.publisher, {})), _SEARCHED.get(self.publisher, ())
+        shown = {name: usual[name] for name in searched} | self.parameters
+        kept = {name: value for name, value in shown.items() if name in searched or value != usual.get(name)}
         return replace(self, parameters=kept)
 
 
@@ -140,7 +136,8 @@ def draw(
 ) -> Candidate:
     """A publisher and its parameters; `require` is what is asked of every group anyway."""
     name = trial.suggest_categorical("publisher", list(publishers))
-    found = _SPACES[name](_Drawn(trial, name, extent))
+    space = _SPACES.get(name)  # of a publisher without ranges only the defaults are tried
+    found = space(_Drawn(trial, name, extent)) if space else {}
     if "require" in found:
         asked = found.pop("require")
         stays = any(type(one) in map(type, parse_requirements(asked)) for one in require)

@@ -18,10 +18,9 @@ from republish.verify.table import Check
 _CELLS = 1 << 21  # how many numbers a block of work holds
 
 
-def checks_of_beliefs(publisher: object, view: Microdata, group: IntArray) -> tuple[Check, ...]:
-    """The check of (B,t)-privacy where a publisher promises it as `bt`; group 0 is left out."""
-    required = getattr(publisher, "bt", None)
-    return (check_bt(required, view, group),) if isinstance(required, BTPrivacy) else ()
+def checks_of_beliefs(required: BTPrivacy | None, view: Microdata, group: IntArray) -> tuple[Check, ...]:
+    """The check of (B,t)-privacy where it is promised; group 0 is left out."""
+    return () if required is None else (check_bt(required, view, group),)
 
 
 def check_bt(required: BTPrivacy, view: Microdata, group: IntArray) -> Check:

@@ -106,8 +106,7 @@ def publishers() -> list[dict[str, Any]]:
                 "required": field.default is dataclasses.MISSING
                 and field.default_factory is dataclasses.MISSING,
             }
-            for field in dataclasses.fields(kind)
-            if field.name not in ("require", "knowledge")
+            for field in kind.parameters().values()
         ]
         found.append(
             {

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from publishers.dynamic import Driver, view_of, with_domain
 from republish import CannotPublish
 from republish.memory.memory import Memory
-from republish.publishers._buckets.buckets import Filling, divide, fill_buckets, recall
+from republish.publishers._buckets.buckets import FillOptions, divide, fill_buckets, recall
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
 from republish.publishers._buckets.groups import gathered, halved
-from republish.publishers._buckets.kernels import Bars, Draft, plan, tallest
+from republish.publishers._buckets.kernels import Bars, UnfilledBuckets, plan, tallest
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._kernels.geometry import geometry, include, measure, new_centre
 from republish.publishers.tau_safety import TauSafety
 
-TAU = Filling(eligible=False, nearest=True, pad=True)
+TAU = FillOptions(eligible=False, nearest=True, pad=True)
 
 
 def naive_plan(counts, m):
@@ -75,7 +75,7 @@ def random_draft(seed):
     places = [
         sorted(sets)[b].index(c) + signatures.offsets[b] for b, c in zip(bucket, codes, strict=True) if b >= 0
     ]
-    draft = Draft(signatures, np.bincount(places, minlength=len(signatures.items)), bucket)
+    draft = UnfilledBuckets(signatures, np.bincount(places, minlength=len(signatures.items)), bucket)
     barred = [sorted(rng.choice(domain, 2, replace=False).tolist()) for _ in range(3)]
     bars = Bars(np.where(rng.random(30) < 0.5, rng.integers(0, 3, 30), -1), lists_of(barred))
     keeps = (bucket >= 0) & (rng.random(30) < 0.5)
@@ -265,7 +265,7 @@ def test_buckets_are_balanced_and_hold_every_row_once(seed, count, m):
     driver.publish(rows_of(seed, 30))
     view, _ = view_of([*rows_of(seed, 15), *rows_of(seed + 1, 15 + count)[15:]], driver.values)
     past = recall(view, driver.memory)
-    for filling in (TAU, Filling(eligible=True, pad=True), Filling(False, True, True, optimal=True)):
+    for filling in (TAU, FillOptions(eligible=True, pad=True), FillOptions(False, True, True, optimal=True)):
         for keeps in (past.within, np.zeros(view.rows, dtype=np.bool_)):
             rng = np.random.default_rng(seed)
             buckets = fill_buckets(view, past, keeps, m, rng, filling)
@@ -287,7 +287,7 @@ def test_taking_every_newcomer_never_needs_more_counterfeits():
         past = recall(view, driver.memory)
         eligible, all_of_them = (
             fill_buckets(view, past, past.within, 3, np.random.default_rng(0), filling).counterfeits
-            for filling in (Filling(eligible=True, pad=True), TAU)
+            for filling in (FillOptions(eligible=True, pad=True), TAU)
         )
         assert all_of_them <= eligible
 

@@ -17,7 +17,7 @@ from republish import Category, KAnonymity, LDiversity, Number, Redaction, Schem
 from republish.grouping import Grouping
 from republish.microdata import Microdata
 from republish.publishers._ordered.cuts import (
-    Limits,
+    GroupLimits,
     Line,
     Prices,
     entropies,
@@ -45,7 +45,7 @@ class Case:
     rows: list[tuple[int | None, str | None, str | None, str]]
     requirements: tuple[Requirement, ...]
     line: Line
-    limits: Limits
+    limits: GroupLimits
 
     @property
     def codes(self) -> list[int]:
@@ -107,7 +107,7 @@ def cases(draw: st.DrawFn, most: int = 9) -> Case:
     view = read_view(frame, SCHEMA)
     prior = rng.dirichlet(np.full(len(view.values), 0.5), n)
     crowd = draw(st.sampled_from([0.0, 0.0, 1.3]))
-    limits = Limits(
+    limits = GroupLimits(
         compile_rules(requirements, view.whole), draw(st.sampled_from([0.02, 0.2, 0.5, 2.0])), crowd
     )
     line = Line(view.codes.astype(np.int64), prior, entropies(prior), rng.random(n), prepare(view))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
 
 from republish.datasets import hospital
 from republish.errors import ViewError
-from republish.knowledge import Bands, Classes, Knowledge, Listed, read_knowledge
+from republish.knowledge import Bands, Classes, Knowledge, Listed
 from republish.microdata import Microdata, read_view
-from republish.schema.schema import Category, Number, Ordered, Schema, read_schema
+from republish.papers.releases import generated
+from republish.schema.schema import Category, Number, Ordered, Schema
 from republish.secret import Secret
 
 SECRET = Secret.from_text("experiments of bayframe")
@@ -33,13 +33,9 @@ class Serial:
 @lru_cache(maxsize=1)
 def bkseq(views: int, rows: int, seed: int) -> Serial:
     """The hospital series, with the distributions it was drawn from as knowledge."""
-    with TemporaryDirectory() as folder:
-        hospital(views, rows, seed).write(folder)
-        schema = read_schema(Path(folder) / "schema.toml")
-        knowledge = read_knowledge(Path(folder) / "knowledge", schema)
-        assert isinstance(knowledge, Knowledge)
-        files = sorted((Path(folder) / "views").glob("*.csv"))
-        return Serial(_read([pl.read_csv(file) for file in files], schema), knowledge)
+    with generated(hospital(views, rows, seed)) as data:
+        assert data.knowledge is not None
+        return Serial(_read([pl.read_csv(file) for file in data.views], data.schema), data.knowledge)
 
 
 @lru_cache(maxsize=1)

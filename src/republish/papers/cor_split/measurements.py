@@ -28,7 +28,7 @@ SCENARIOS = {"cor-split": "10 % replaced", "cor-split-33": "33 % replaced"}
 
 
 @dataclass(frozen=True)
-class Sizes:
+class CorSplitScale:
     """How much is computed: one part of the paper's rows is taken, and so many queries and draws."""
 
     part: int
@@ -38,11 +38,11 @@ class Sizes:
     views: int | None = None
 
 
-FULL = Sizes(part=1, queries=10_000, attacked_rows=20_000, draws=3)
-QUICK = Sizes(part=10, queries=2_000, attacked_rows=1_500, draws=5)
+FULL = CorSplitScale(part=1, queries=10_000, attacked_rows=20_000, draws=3)
+QUICK = CorSplitScale(part=10, queries=2_000, attacked_rows=1_500, draws=5)
 
 
-def sizes_of(scale: Scale) -> Sizes:
+def sizes_of(scale: Scale) -> CorSplitScale:
     """The sizes of a scale."""
     return QUICK if scale.quick else FULL
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -15,7 +13,7 @@ from republish.arrays import FloatArray
 from republish.datasets import hospital
 from republish.grouping import Grouping
 from republish.inference import Reasoning
-from republish.knowledge import Classes, Extracted, Knowledge, Transitions, learn, read_knowledge
+from republish.knowledge import Classes, Extracted, Knowledge, Transitions, learn
 from republish.memory.memory import Memory, sight
 from republish.metrics import (
     Workload,
@@ -25,11 +23,12 @@ from republish.metrics import (
     true_counts,
 )
 from republish.microdata import Microdata, read_view
+from republish.papers.releases import generated
 from republish.papers.study import Row, Scale
 from republish.publishers import JSReduce, Mondrian, Publisher
 from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
-from republish.schema.schema import Schema, read_schema
+from republish.schema.schema import Schema
 from republish.secret import Secret
 
 TERMINAL = ("deceased", "discharged")
@@ -51,7 +50,7 @@ SELECTIVITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True)
-class Size:
+class SeriesSize:
     """How many views of how many rows, and how many queries of each selectivity are put to a release."""
 
     views: int
@@ -59,16 +58,16 @@ class Size:
     queries: int
 
 
-SIZES = {"full": Size(24, 5000, 10_000), "quick": Size(24, 1000, 1000)}
+SIZES = {"full": SeriesSize(24, 5000, 10_000), "quick": SeriesSize(24, 1000, 1000)}
 
 
-def size_of(scale: Scale) -> Size:
+def size_of(scale: Scale) -> SeriesSize:
     """The size of a scale."""
     return SIZES["quick" if scale.quick else "full"]
 
 
 @dataclass(frozen=True)
-class Views:
+class HospitalViews:
     """The views of the series with pseudonyms, their schema, and the knowledge that they were drawn from."""
 
     views: tuple[Microdata, ...]
@@ -99,23 +98,19 @@ def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
 
 
 @lru_cache(maxsize=2)
-def series(size: Size, seed: int) -> Views:
+def series(size: SeriesSize, seed: int) -> HospitalViews:
     """The hospital series, read as it would be for publication."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        hospital(size.views, size.rows, seed).write(folder)
-        schema = read_schema(folder / "schema.toml")
-        known = read_knowledge(folder / "knowledge", schema)
-        assert isinstance(known, Knowledge)
+    with generated(hospital(size.views, size.rows, seed)) as data:
+        assert data.knowledge is not None
         secret, values, found = Secret.from_text("papers " * 8), None, []
-        for file in sorted((folder / "views").iterdir()):
-            found.append(read_view(file, schema, values).pseudonymous(secret))
+        for file in data.views:
+            found.append(read_view(file, data.schema, values).pseudonymous(secret))
             values = found[-1].values
-    return Views(tuple(found), schema, known)
+    return HospitalViews(tuple(found), data.schema, data.knowledge)
 
 
 @lru_cache(maxsize=8)
-def knowledge_of(kind: str, size: Size, seed: int) -> Knowledge | Extracted:
+def knowledge_of(kind: str, size: SeriesSize, seed: int) -> Knowledge | Extracted:
     """DK: what the series is drawn from. IE: counted in its own views. SPM: in others drawn from the same."""
     known = series(size, seed).knowledge
     if kind == DK:
@@ -140,7 +135,7 @@ def publisher_of(technique: str, knowledge: Knowledge | Extracted, j: float = 0.
     return Mondrian(k=2, require=(LDiversity(2) if technique == DIVERSITY else TCloseness(0.8),))
 
 
-def adversaries(kinds: tuple[str, ...], size: Size, seed: int) -> dict[tuple[str, str], Reasoning]:
+def adversaries(kinds: tuple[str, ...], size: SeriesSize, seed: int) -> dict[tuple[str, str], Reasoning]:
     """By kind of knowledge and posterior: the paper's adversary of every kind, and ours who knows all."""
     found = {}
     for kind in kinds:
@@ -152,7 +147,7 @@ def adversaries(kinds: tuple[str, ...], size: Size, seed: int) -> dict[tuple[str
 
 
 def published(
-    views: Views, publisher: Publisher, minds: Mapping[tuple[str, str], Reasoning], queries: int = 0
+    views: HospitalViews, publisher: Publisher, minds: Mapping[tuple[str, str], Reasoning], queries: int = 0
 ) -> list[Row]:
     """Publish the series and attack it release by release.
 

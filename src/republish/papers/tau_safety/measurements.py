@@ -19,7 +19,7 @@ from republish.metrics import (
     relative_error,
     true_counts,
 )
-from republish.papers.releases import Made, Trail, publish_all, secret_of
+from republish.papers.releases import PublishedView, Trail, publish_all, secret_of
 from republish.papers.study import Row, Scale
 from republish.publishers import MInvariance, Publisher, TauSafety
 from republish.release.release import build_release
@@ -34,7 +34,7 @@ TAU, PLAIN, BASELINE = "tau-safety", "m-invariance", "baseline (critical absence
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TauSafetyScale:
     """How much is computed: one part of the thesis's rows is taken; timings are of the release `tenth`."""
 
     part: int
@@ -44,11 +44,11 @@ class Sizes:
     repetitions: int = 3
 
 
-FULL = Sizes(part=1)
-QUICK = Sizes(part=6)
+FULL = TauSafetyScale(part=1)
+QUICK = TauSafetyScale(part=6)
 
 
-def sizes_of(scale: Scale) -> Sizes:
+def sizes_of(scale: Scale) -> TauSafetyScale:
     """The sizes of a scale."""
     return QUICK if scale.quick else FULL
 
@@ -105,7 +105,7 @@ def run_cost(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
     return [{"line": publisher, "seconds": min(seconds)}]
 
 
-def _published(scale: Scale, publisher: str, m: int, rate: int, views: int) -> Iterator[Made]:
+def _published(scale: Scale, publisher: str, m: int, rate: int, views: int) -> Iterator[PublishedView]:
     """The releases of a series; a fifth of the internal updates are people who come back."""
     part, protocol = sizes_of(scale).part, PRESETS["tau-safety"]
     data = census(
@@ -125,13 +125,13 @@ def _publisher(name: str, m: int) -> Publisher:
     return TauSafety(m=m) if name == TAU else MInvariance(m=m)
 
 
-def _error(one: Made, queries: int, selectivity: float, seed: int) -> float:
+def _error(one: PublishedView, queries: int, selectivity: float, seed: int) -> float:
     """The mean relative error of range queries in percent."""
     asked = Workload.random(one.view, queries, DIMENSIONS, selectivity, seed=seed)
     return 100 * relative_error(true_counts(one.view, asked), estimated_counts(one.release, asked)).mean
 
 
-def _critical_absences(before: Made, now: Made) -> float:
+def _critical_absences(before: PublishedView, now: PublishedView) -> float:
     """Values of groups that somebody stayed of which the next view has fewer (Def. 4.13), in percent of its rows."""
     assert before.view.people is not None
     stays = now.memory.columns["last"][now.memory.find(before.view.people)] == now.number
@@ -142,7 +142,7 @@ def _critical_absences(before: Made, now: Made) -> float:
     return 100 * float(np.maximum(needed - there, 0).sum()) / len(now.release.group)
 
 
-def _vulnerable(trail: Trail, publisher: str, size: Sizes) -> list[Row]:
+def _vulnerable(trail: Trail, publisher: str, size: TauSafetyScale) -> list[Row]:
     """Records whose signature did not stay because of an internal update, so far, in percent of the first view."""
     parts = measure_series(trail.history()).releases
     found = np.cumsum([part.vulnerable for part in parts])

@@ -26,17 +26,7 @@ from republish.parts.counts import (
 from republish.parts.publish.routes import Fits, Pieces, Routes, homes, joined, ranges, regions
 from republish.parts.survey import Domains
 from republish.policy import Policy
-from republish.publishers import (
-    BangA,
-    BayFrame,
-    CorSplit,
-    JSReduce,
-    MInvariance,
-    Mondrian,
-    Publisher,
-    RPlusTree,
-    TauSafety,
-)
+from republish.publishers import Publisher
 from republish.requirements import Whole
 
 PIECES_A_PART = 16
@@ -76,21 +66,8 @@ def require_in_parts(policy: Policy) -> None:
     Raises:
         PolicyError: the publisher, an option of it, or the gate looks at the whole view or all releases at once.
     """
-    publisher = policy.publisher
-    reason = None
-    if not isinstance(
-        publisher, BangA | Mondrian | RPlusTree | MInvariance | TauSafety | CorSplit | JSReduce | BayFrame
-    ):
-        reason = f"{publisher.name} bounds what is found out over all people together"
-    elif isinstance(publisher, BangA) and publisher.shape == "region":
-        reason = "nested regions of several parts would lie over each other"
-    elif isinstance(publisher, BangA) and publisher.incremental:
-        reason = "an incremental index is one for all rows"
-    elif isinstance(publisher, Mondrian) and publisher.bt is not None:
-        reason = "(B,t)-privacy estimates what is known from all rows"
-    elif isinstance(publisher, JSReduce | BayFrame) and publisher.withstand:
-        reason = "withstand weighs all people of a release together"
-    elif policy.gate is not None:
+    reason = policy.publisher.undivided
+    if reason is None and policy.gate is not None:
         reason = "the gate attacks all releases together"
     if reason:
         raise PolicyError(
@@ -121,15 +98,13 @@ def plan(
 
     `release` is the number of releases so far.
     """
-    placing = Placing(domains.cube, "hilbert" if isinstance(publisher, JSReduce | BayFrame) else "bang")
+    division = publisher.division
+    placing = Placing(domains.cube, division.along)
     pieces = _pieces(mover, people, placing, sizes)
-    cut = (
-        ranges(pieces, sizes.parts)
-        if isinstance(publisher, JSReduce | BayFrame)
-        else regions(pieces, sizes.limit)
-    )
+    cut = ranges(pieces, sizes.parts) if division.along == "hilbert" else regions(pieces, sizes.limit)
     routes = Routes(pieces, cut)
-    settled = _settled(publisher)
+    kept = division.signatures
+    settled = None if kept is None else Settled(kept.within, kept.present)
     counted = add_up(mover, people, sizes.sums, CountingCodes(placing, routes, settled, release, sizes.sums))
     free, kept = code_table(counted, routes.parts, len(domains.values))
     whole = domains.whole((free + kept).sum(axis=0))
@@ -155,17 +130,10 @@ def _pieces(mover: Mover[Any], people: Any, placing: Placing, sizes: Sizes) -> P
     return pieces
 
 
-def _settled(publisher: Publisher) -> Settled | None:
-    if isinstance(publisher, TauSafety):
-        return Settled(within=True, present=False)
-    if isinstance(publisher, MInvariance | CorSplit):
-        return Settled(within=False, present=isinstance(publisher, MInvariance))
-    return None
-
-
 def _fits(publisher: Publisher, whole: Whole) -> Fits:
     """Whether a part could be one group; of those without a signature, whether they are m-eligible."""
-    if _settled(publisher) is None:
+    kept = publisher.division.signatures
+    if kept is None:
 
         def one_group(counts: IntArray) -> BoolArray:
             holds = [
@@ -174,12 +142,10 @@ def _fits(publisher: Publisher, whole: Whole) -> Fits:
             return np.all(holds, axis=0) if holds else np.ones(len(counts), dtype=np.bool_)
 
         return one_group
-    m = int(publisher.m)  # type: ignore[attr-defined]
-    pads = isinstance(publisher, TauSafety) or bool(getattr(publisher, "pad", False))
 
     def eligible(counts: IntArray) -> BoolArray:
-        found: BoolArray = m * counts.max(axis=1) <= counts.sum(axis=1)
-        return found | pads
+        found: BoolArray = kept.m * counts.max(axis=1) <= counts.sum(axis=1)
+        return found | kept.pads
 
     return eligible
 
@@ -197,7 +163,7 @@ def with_counts(
 
     `before` are the counts of earlier views, `None` for none.
     """
-    source = getattr(publisher, "knowledge", None)
+    source = publisher.knowledge
     if not isinstance(source, Extracted):
         return publisher, before
     counted = add_up(mover, people, tasks, CountingTransitions(source, domains, release, tasks))
@@ -210,4 +176,4 @@ def with_counts(
             pl.concat([table, fresh.cast(table.schema)]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
         )
     knowing = replace(source, counted=Transitions(order, table))
-    return replace(publisher, knowledge=knowing), table  # type: ignore[type-var]
+    return publisher.with_knowledge(knowing), table

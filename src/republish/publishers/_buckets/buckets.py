@@ -18,9 +18,9 @@ import numpy as np
 
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
-from republish.publishers._buckets.kernels import Bars, Draft, Lists, find_places, lay_out, tallest
+from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
 from republish.publishers._buckets.lists import lists_of, offsets_of
-from republish.publishers._buckets.newcomers import Filling, Work, assign, balance, require_values
+from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
 from republish.publishers._kernels.geometry import geometry
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
     Longs = NDArray[np.int64]
 
-__all__ = ["Buckets", "Filling", "Past", "complete", "divide", "fill_buckets", "recall"]
+__all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
 
 NOBODY = -1
 
@@ -107,7 +107,7 @@ class Past:
     code: Longs
     signature: Longs
     within: BoolArray
-    signatures: Lists
+    signatures: Ragged
     release: int
 
     @property
@@ -141,7 +141,7 @@ def recall(view: Microdata, memory: Memory) -> Past:
     return Past(known, present, code, signature, within, signatures, memory.release)
 
 
-def _require_sense(memory: Memory, signatures: Lists, borne: Longs, domain: int) -> None:
+def _require_sense(memory: Memory, signatures: Ragged, borne: Longs, domain: int) -> None:
     """Refuse a memory in which somebody's last value or last release cannot be."""
     last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
     wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
@@ -163,7 +163,7 @@ def fill_buckets(
     keeps: BoolArray,
     m: int,
     rng: np.random.Generator,
-    filling: Filling | None = None,
+    filling: FillOptions | None = None,
     apart: BoolArray | None = None,
 ) -> Buckets:
     """Return balanced buckets of all rows; those that keep their signature are in a bucket of that signature.
@@ -192,7 +192,7 @@ def fill_buckets(
         bars=bars,
         m=m,
         rng=rng,
-        filling=filling or Filling(),
+        filling=filling or FillOptions(),
         first=past.release == 0,
     )
     draft = divide(view, past, keeps)
@@ -200,7 +200,7 @@ def fill_buckets(
     return complete(assign(work, balance(work, draft)), work.codes)
 
 
-def divide(view: Microdata, past: Past, keeps: BoolArray) -> Draft:
+def divide(view: Microdata, past: Past, keeps: BoolArray) -> UnfilledBuckets:
     """Return buckets of the rows that keep their signature; the other rows are in none."""
     lost = int(np.count_nonzero(keeps & ~past.within))
     if lost:
@@ -211,18 +211,18 @@ def divide(view: Microdata, past: Past, keeps: BoolArray) -> Draft:
     signatures, bucket = _borne(past, keeps)
     places = find_places(signatures, bucket, _codes(view))
     held = np.bincount(places[places >= 0], minlength=len(signatures.items))
-    return Draft(signatures, held.astype(np.int64), bucket)
+    return UnfilledBuckets(signatures, held.astype(np.int64), bucket)
 
 
-def complete(draft: Draft, codes: Longs) -> Buckets:
+def complete(draft: UnfilledBuckets, codes: Longs) -> Buckets:
     """Return the buckets with counterfeits wherever a code has fewer rows than the most frequent one."""
     used = np.flatnonzero(tallest(draft.signatures, draft.held))
     renumbered = np.full(len(draft.signatures.offsets) - 1, -1, dtype=np.int64)
     renumbered[used] = np.arange(len(used))
     sizes = np.diff(draft.signatures.offsets)
     kept = np.repeat(renumbered >= 0, sizes)
-    signatures = Lists(offsets_of(sizes[used]), draft.signatures.items[kept])
-    draft = Draft(signatures, draft.held[kept], renumbered[draft.bucket])
+    signatures = Ragged(offsets_of(sizes[used]), draft.signatures.items[kept])
+    draft = UnfilledBuckets(signatures, draft.held[kept], renumbered[draft.bucket])
     heights = tallest(signatures, draft.held)
     starts = offsets_of(heights * sizes[used])
     row, code, bucket = lay_out(draft, find_places(signatures, draft.bucket, codes), heights, starts)
@@ -233,7 +233,7 @@ def _codes(view: Microdata) -> Longs:
     return np.ascontiguousarray(view.codes, dtype=np.int64)
 
 
-def _borne(past: Past, rows: BoolArray) -> tuple[Lists, Longs]:
+def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Longs]:
     """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
     number = np.where(rows, past.signature, -1)
     sizes = np.diff(past.signatures.offsets)
@@ -241,4 +241,4 @@ def _borne(past: Past, rows: BoolArray) -> tuple[Lists, Longs]:
     used[number[number >= 0]] = True
     position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)  # the number -1 finds the last
     items = past.signatures.items[np.repeat(used, sizes)]
-    return Lists(offsets_of(sizes[used]), items), position[number]
+    return Ragged(offsets_of(sizes[used]), items), position[number]

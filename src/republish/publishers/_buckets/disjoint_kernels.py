@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from republish.kernels import kernel
-from republish.publishers._buckets.kernels import Bars, Draft, Lists, is_barred, tallest
+from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, is_barred, tallest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 class Sites(NamedTuple):
     """Where rows of a code can go: its places in signatures and their buckets; and who may still be moved."""
 
-    places: Lists
+    places: Ragged
     owner: NDArray[np.int64]
-    movable: Lists
+    movable: Ragged
 
 
 @kernel
 def place_apart(
-    draft: Draft, rows: NDArray[np.int64], codes: NDArray[np.int64], sites: Sites, bars: Bars, higher: bool
+    draft: UnfilledBuckets,
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    sites: Sites,
+    bars: Bars,
+    higher: bool,
 ) -> None:
     """Put rows into buckets that do not meet what is barred from them.
 
@@ -53,7 +58,7 @@ def place_apart(
 
 @kernel
 def _change_places(
-    draft: Draft, heights: NDArray[np.int64], row: int, code: int, sites: Sites, bars: Bars
+    draft: UnfilledBuckets, heights: NDArray[np.int64], row: int, code: int, sites: Sites, bars: Bars
 ) -> bool:
     """Send a movable row of the code to an open place and put this row where it was; whether that was possible."""
     for k in range(sites.places.offsets[code], sites.places.offsets[code + 1]):
@@ -78,7 +83,7 @@ def _change_places(
 
 @kernel
 def accompany(
-    draft: Draft,
+    draft: UnfilledBuckets,
     rows: NDArray[np.int64],
     codes: NDArray[np.int64],
     sites: Sites,

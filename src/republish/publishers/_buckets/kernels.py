@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Lists(NamedTuple):
+class Ragged(NamedTuple):
     """Lists of numbers, one after the other: list i is `items[offsets[i] : offsets[i + 1]]`."""
 
     offsets: NDArray[np.int64]
@@ -25,19 +25,19 @@ class Bars(NamedTuple):
     """Codes that must not share a bucket with a row: list `of_row[row]`, none where that is -1."""
 
     of_row: NDArray[np.int64]
-    codes: Lists
+    codes: Ragged
 
 
-class Draft(NamedTuple):
+class UnfilledBuckets(NamedTuple):
     """Buckets being filled: sorted signatures, rows at each place of them, the bucket of each row or -1."""
 
-    signatures: Lists
+    signatures: Ragged
     held: NDArray[np.int64]
     bucket: NDArray[np.int64]
 
 
 @kernel
-def find_place(signatures: Lists, bucket: int, code: int) -> int:
+def find_place(signatures: Ragged, bucket: int, code: int) -> int:
     """Return where a code stands in the signature of a bucket, -1 where it does not."""
     left, right = signatures.offsets[bucket], signatures.offsets[bucket + 1]
     end = right
@@ -51,7 +51,7 @@ def find_place(signatures: Lists, bucket: int, code: int) -> int:
 
 
 @kernel
-def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_places(signatures: Ragged, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of every row in the signature of its bucket, -1 where it has none."""
     places = np.full(bucket.size, -1, np.int64)
     for row in range(bucket.size):
@@ -61,7 +61,7 @@ def find_places(signatures: Lists, bucket: NDArray[np.int64], codes: NDArray[np.
 
 
 @kernel
-def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
+def tallest(signatures: Ragged, held: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many rows the most frequent code of each bucket has."""
     heights = np.zeros(signatures.offsets.size - 1, np.int64)
     for b in range(heights.size):
@@ -72,7 +72,7 @@ def tallest(signatures: Lists, held: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @kernel
 def place_random(
-    draft: Draft, wanted: NDArray[np.int64], newcomers: Lists, left: NDArray[np.int64], least: int
+    draft: UnfilledBuckets, wanted: NDArray[np.int64], newcomers: Ragged, left: NDArray[np.int64], least: int
 ) -> None:
     """Fill the places wanted with the next newcomers of their code while those left stay `least`-eligible.
 
@@ -107,10 +107,10 @@ def place_random(
 @kernel
 def place_nearest(
     space: Geometry,
-    draft: Draft,
+    draft: UnfilledBuckets,
     wanted: NDArray[np.int64],
-    newcomers: Lists,
-    members: Lists,
+    newcomers: Ragged,
+    members: Ragged,
     bars: Bars,
 ) -> None:
     """Fill the places wanted of each bucket in turn with the newcomers nearest to the mean of its rows.
@@ -148,7 +148,7 @@ def place_nearest(
 
 
 @kernel
-def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined: NDArray[np.int64]) -> None:
+def _gather(space: Geometry, centre: Centre, members: Ragged, bucket: int, joined: NDArray[np.int64]) -> None:
     """Let the centre be that of the members of a bucket and of those who joined."""
     clear(space, centre)
     if bucket + 1 < members.offsets.size:
@@ -159,7 +159,9 @@ def _gather(space: Geometry, centre: Centre, members: Lists, bucket: int, joined
 
 
 @kernel
-def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int) -> NDArray[np.int64]:
+def _open_to(
+    draft: UnfilledBuckets, newcomers: Ragged, bars: Bars, bucket: int, code: int
+) -> NDArray[np.int64]:
     """Return the newcomers of a code who are in no bucket yet and may join this one."""
     begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
     rows = np.empty(end - begin, np.int64)
@@ -173,7 +175,7 @@ def _open_to(draft: Draft, newcomers: Lists, bars: Bars, bucket: int, code: int)
 
 
 @kernel
-def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
+def is_barred(signatures: Ragged, bars: Bars, bucket: int, row: int) -> bool:
     """Return whether the signature of the bucket meets the codes barred from the row (both sorted)."""
     if bars.of_row.size == 0 or bars.of_row[row] < 0:
         return False
@@ -192,7 +194,7 @@ def is_barred(signatures: Lists, bars: Bars, bucket: int, row: int) -> bool:
 
 @kernel
 def barred_pairs(
-    signatures: Lists, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+    signatures: Ragged, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which rows may not join which buckets, `[row, bucket]`."""
     barred = np.zeros((rows.size, buckets.size), np.bool_)
@@ -225,7 +227,7 @@ def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) ->
 
 @kernel
 def place_distances(
-    space: Geometry, members: Lists, buckets: NDArray[np.int64], rows: NDArray[np.int64]
+    space: Geometry, members: Ragged, buckets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the squared distance of each row to each of the buckets, `[row, bucket]`."""
     apart = np.empty((rows.size, buckets.size), np.float64)
@@ -287,7 +289,7 @@ def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[
 
 @kernel
 def lay_out(
-    draft: Draft, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
+    draft: UnfilledBuckets, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return row, code and bucket of every entry; entries without a row are counterfeits."""
     offsets, items = draft.signatures.offsets, draft.signatures.items

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from republish.publishers._buckets.kernels import Lists
+from republish.publishers._buckets.kernels import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,15 +24,15 @@ def offsets_of(sizes: IntArray) -> Longs:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def lists_of(parts: Sequence[Sequence[int] | Longs]) -> Lists:
+def lists_of(parts: Sequence[Sequence[int] | Longs]) -> Ragged:
     """Return lists with these numbers."""
     sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     numbers: Iterable[int] = chain.from_iterable(parts)
-    return Lists(offsets_of(sizes), np.fromiter(numbers, dtype=np.int64, count=int(sizes.sum())))
+    return Ragged(offsets_of(sizes), np.fromiter(numbers, dtype=np.int64, count=int(sizes.sum())))
 
 
-def positions_by(key: IntArray, count: int) -> Lists:
+def positions_by(key: IntArray, count: int) -> Ragged:
     """Return the positions of each key below `count`, in order; negative keys are left out."""
     there = np.flatnonzero(key >= 0)
     order = np.argsort(key[there], kind="stable")
-    return Lists(offsets_of(np.bincount(key[there], minlength=count)), there[order])
+    return Ragged(offsets_of(np.bincount(key[there], minlength=count)), there[order])

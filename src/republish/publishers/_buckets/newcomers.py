@@ -11,8 +11,8 @@ from republish.errors import CannotPublish
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
 from republish.publishers._buckets.kernels import (
     Bars,
-    Draft,
-    Lists,
+    Ragged,
+    UnfilledBuckets,
     find_places,
     place_nearest,
     place_random,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Filling:
+class FillOptions:
     """How newcomers are chosen.
 
     Attributes:
@@ -63,7 +63,7 @@ class Work:
     bars: Bars
     m: int
     rng: np.random.Generator
-    filling: Filling
+    filling: FillOptions
     first: bool  # whether this is the first release, so that the policy can still be changed
 
 
@@ -74,7 +74,7 @@ _ANEW = (
 )
 
 
-def require_values(work: Work, draft: Draft) -> None:
+def require_values(work: Work, draft: UnfilledBuckets) -> None:
     """Refuse newcomers that no balanced buckets of m values can hold."""
     left = _left(work, draft)
     newcomers, largest = int(left.sum()), int(left.max(initial=0))
@@ -104,19 +104,19 @@ def require_values(work: Work, draft: Draft) -> None:
     )
 
 
-def balance(work: Work, draft: Draft) -> Draft:
+def balance(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with their open places filled by newcomers, as far as there are any."""
     heights = tallest(draft.signatures, draft.held)
     wanted = np.repeat(heights, np.diff(draft.signatures.offsets)) - draft.held
     if work.filling.optimal:
-        draft = Draft(draft.signatures, draft.held.copy(), draft.bucket.copy())
+        draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
         members = positions_by(draft.bucket, len(heights))
         newcomers = _newcomers(work, draft.bucket < 0)
         place_optimal(work.space, draft, wanted, newcomers, members, work.bars)
     return _place(work, draft, wanted, work.m if work.filling.eligible else 0, work.filling.nearest)
 
 
-def assign(work: Work, draft: Draft) -> Draft:
+def assign(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with all remaining newcomers in new ones, or in old ones of the same signature."""
     for _ in range(_ROUNDS):
         filled = _assigned(work, draft)
@@ -127,7 +127,7 @@ def assign(work: Work, draft: Draft) -> Draft:
     return _with_counterfeits(work, _assigned(work, draft))
 
 
-def _assigned(work: Work, draft: Draft) -> Draft:
+def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with the remaining newcomers in new ones; left out is who found none apart."""
     padded = _padded(work, _left(work, draft))
     heights, ends, codes = plan(padded, work.m)
@@ -141,7 +141,7 @@ def _assigned(work: Work, draft: Draft) -> Draft:
     return draft
 
 
-def _accompanied(work: Work, draft: Draft, stuck: Longs) -> Draft:
+def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Longs) -> UnfilledBuckets:
     """Return the buckets with rows that found none apart in one, as far as free newcomers can join them there.
 
     Where no bucket can become higher, signatures with the most frequent values that are not barred are tried.
@@ -155,9 +155,9 @@ def _accompanied(work: Work, draft: Draft, stuck: Longs) -> Draft:
     return _raised(work, draft, alone)
 
 
-def _raised(work: Work, draft: Draft, rows: Longs) -> Draft:
+def _raised(work: Work, draft: UnfilledBuckets, rows: Longs) -> UnfilledBuckets:
     """Return the buckets with these rows, each with a free newcomer for every other value, where there are any."""
-    draft = Draft(draft.signatures, draft.held.copy(), draft.bucket.copy())
+    draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     if rows.size:
         sites = _sites(work, draft, _newcomers(work, _free(work, draft)))
         accompany(draft, rows, work.codes, sites, work.bars, _left(work, draft), work.m)
@@ -170,7 +170,7 @@ def _companions(work: Work, row: int, order: Longs) -> Longs:
     return np.append(others, work.codes[row])
 
 
-def _sites(work: Work, draft: Draft, movable: Lists) -> Sites:
+def _sites(work: Work, draft: UnfilledBuckets, movable: Ragged) -> Sites:
     owner = np.repeat(np.arange(len(draft.signatures.offsets) - 1), np.diff(draft.signatures.offsets))
     return Sites(positions_by(draft.signatures.items, work.domain), owner, movable)
 
@@ -192,9 +192,9 @@ def _padded(work: Work, left: Longs) -> Longs:
     return padded
 
 
-def _place(work: Work, draft: Draft, wanted: Longs, least: int, nearest: bool) -> Draft:
+def _place(work: Work, draft: UnfilledBuckets, wanted: Longs, least: int, nearest: bool) -> UnfilledBuckets:
     """Return the buckets with newcomers in the places wanted, as many of each place as there are."""
-    draft = Draft(draft.signatures, draft.held.copy(), draft.bucket.copy())
+    draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     members = positions_by(draft.bucket, len(draft.signatures.offsets) - 1)
     if work.bars.of_row.size:  # those who fit into fewer buckets choose first
         newcomers = _newcomers(work, (work.bars.of_row >= 0) & (draft.bucket < 0))
@@ -207,7 +207,7 @@ def _place(work: Work, draft: Draft, wanted: Longs, least: int, nearest: bool) -
     return draft
 
 
-def _place_apart(work: Work, draft: Draft, higher: bool) -> None:
+def _place_apart(work: Work, draft: UnfilledBuckets, higher: bool) -> None:
     """Put who found no bucket apart from the old signature into one, as far as there are any; `draft` is changed."""
     rows = np.flatnonzero(draft.bucket < 0)
     if not rows.size:
@@ -216,7 +216,7 @@ def _place_apart(work: Work, draft: Draft, higher: bool) -> None:
     place_apart(draft, rows, work.codes, _sites(work, draft, movable), work.bars, higher)
 
 
-def _with_counterfeits(work: Work, draft: Draft) -> Draft:
+def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with everyone in one, at the price of counterfeits: in higher buckets, or in new ones."""
     _place_apart(work, draft, higher=True)
     rows = np.flatnonzero(draft.bucket < 0)
@@ -265,7 +265,7 @@ def _apart_signature(work: Work, row: int) -> Longs:
     return np.append(work.rng.choice(others, work.m - 1, replace=False), work.codes[row])
 
 
-def _extended(draft: Draft, signatures: list[Longs]) -> tuple[Draft, Longs]:
+def _extended(draft: UnfilledBuckets, signatures: list[Longs]) -> tuple[UnfilledBuckets, Longs]:
     """Return the draft with buckets of these signatures too, and the bucket of each of them."""
     offsets, items = draft.signatures
     bucket_of = {items[offsets[b] : offsets[b + 1]].tobytes(): b for b in range(len(offsets) - 1)}
@@ -279,32 +279,32 @@ def _extended(draft: Draft, signatures: list[Longs]) -> tuple[Draft, Longs]:
             fresh.append(ordered)
         target[i] = bucket_of[key]
     added = lists_of(fresh)
-    extended = Lists(
+    extended = Ragged(
         np.concatenate([offsets, offsets[-1] + added.offsets[1:]]), np.concatenate([items, added.items])
     )
     held = np.concatenate([draft.held, np.zeros(len(added.items), dtype=np.int64)])
-    return Draft(extended, held, draft.bucket.copy()), target
+    return UnfilledBuckets(extended, held, draft.bucket.copy()), target
 
 
-def _newcomers(work: Work, among: BoolArray) -> Lists:
+def _newcomers(work: Work, among: BoolArray) -> Ragged:
     """Return rows by code, those of one code in random order."""
     rows = work.rng.permutation(np.flatnonzero(among))
     by_code = positions_by(work.codes[rows], work.domain)
-    return Lists(by_code.offsets, rows[by_code.items])
+    return Ragged(by_code.offsets, rows[by_code.items])
 
 
-def _free(work: Work, draft: Draft) -> BoolArray:
+def _free(work: Work, draft: UnfilledBuckets) -> BoolArray:
     """Return who is in no bucket yet and may join any."""
     free: BoolArray = draft.bucket < 0
     return free & (work.bars.of_row < 0) if work.bars.of_row.size else free
 
 
-def _counted(work: Work, draft: Draft) -> Draft:
+def _counted(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the draft with its places counted anew."""
     places = find_places(draft.signatures, draft.bucket, work.codes)
     held = np.bincount(places[places >= 0], minlength=len(draft.signatures.items))
-    return Draft(draft.signatures, held.astype(np.int64), draft.bucket)
+    return UnfilledBuckets(draft.signatures, held.astype(np.int64), draft.bucket)
 
 
-def _left(work: Work, draft: Draft) -> Longs:
+def _left(work: Work, draft: UnfilledBuckets) -> Longs:
     return np.bincount(work.codes[draft.bucket < 0], minlength=work.domain)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from republish.publishers._buckets.kernels import Bars, Draft, Lists, barred_pairs, place_distances
+from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, barred_pairs, place_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +20,10 @@ _FAR = 1e6
 
 def place_optimal(
     space: Geometry,
-    draft: Draft,
+    draft: UnfilledBuckets,
     wanted: NDArray[np.int64],
-    newcomers: Lists,
-    members: Lists,
+    newcomers: Ragged,
+    members: Ragged,
     bars: Bars,
 ) -> None:
     """Fill as many of the places wanted as there are newcomers for, all distances together the least.

@@ -28,7 +28,7 @@ class Stacks(NamedTuple):
     widths: NDArray[np.int64]
 
 
-class _Part(NamedTuple):
+class _BucketRange(NamedTuple):
     """A range of the positions of one bucket."""
 
     start: int
@@ -91,7 +91,7 @@ def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -
                 parts[made, 0], parts[made, 1], parts[made, 2] = b, low, high
                 made += 1
                 continue
-            part = _Part(stacks.starts[b], stacks.heights[b], stacks.widths[b], low, high)
+            part = _BucketRange(stacks.starts[b], stacks.heights[b], stacks.widths[b], low, high)
             middle = (low + high) // 2
             _halve_part(space, row, part, middle, room)
             stack[depth, 0], stack[depth, 1] = middle, high
@@ -101,7 +101,9 @@ def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -
 
 
 @kernel
-def _halve_part(space: Geometry, row: NDArray[np.int64], part: _Part, middle: int, room: _Room) -> None:
+def _halve_part(
+    space: Geometry, row: NDArray[np.int64], part: _BucketRange, middle: int, room: _Room
+) -> None:
     """Move the entries of a part so that one side of the best cut lies before `middle`."""
     best, least = 0, np.inf
     for p in range(part.width):
@@ -120,7 +122,7 @@ def _halve_part(space: Geometry, row: NDArray[np.int64], part: _Part, middle: in
 
 
 @kernel
-def _rows_in(row: NDArray[np.int64], part: _Part, p: int) -> int:
+def _rows_in(row: NDArray[np.int64], part: _BucketRange, p: int) -> int:
     """Return how many entries of a code are rows."""
     first = part.start + p * part.height
     held = 0
@@ -130,7 +132,9 @@ def _rows_in(row: NDArray[np.int64], part: _Part, p: int) -> int:
 
 
 @kernel
-def _bound(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, p: int, room: _Room) -> None:
+def _bound(
+    space: Geometry, row: NDArray[np.int64], part: _BucketRange, axis: int, p: int, room: _Room
+) -> None:
     """Find the largest value that goes to the first side, and how many of those equal to it do."""
     room.bound[axis, p], room.ties[axis, p] = -np.inf, 0
     first = part.start + p * part.height + part.low
@@ -148,7 +152,7 @@ def _bound(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, p: i
 
 
 @kernel
-def _extents(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, room: _Room) -> float:
+def _extents(space: Geometry, row: NDArray[np.int64], part: _BucketRange, axis: int, room: _Room) -> float:
     """Return the sum of the extents of both sides in all quasi-identifiers."""
     q = space.kind.size
     room.counter[0] += 1
@@ -198,7 +202,7 @@ def _extents(space: Geometry, row: NDArray[np.int64], part: _Part, axis: int, ro
 
 @kernel
 def _move(
-    space: Geometry, row: NDArray[np.int64], part: _Part, middle: int, axis: int, p: int, room: _Room
+    space: Geometry, row: NDArray[np.int64], part: _BucketRange, middle: int, axis: int, p: int, room: _Room
 ) -> None:
     """Arrange the entries of one code: first side, its counterfeits, second side, its counterfeits."""
     first = part.start + p * part.height
@@ -240,7 +244,7 @@ def gather_groups(
     used = 0
     for k in range(len(parts)):
         b, low, high = parts[k, 0], parts[k, 1], parts[k, 2]
-        part = _Part(stacks.starts[b], stacks.heights[b], stacks.widths[b], low, high)
+        part = _BucketRange(stacks.starts[b], stacks.heights[b], stacks.widths[b], low, high)
         size = high - low
         held = np.empty(part.width, np.int64)
         full = 0
@@ -268,7 +272,7 @@ def gather_groups(
 
 @kernel
 def _bring(
-    row: NDArray[np.int64], columns: NDArray[np.float64], part: _Part, p: int, j: int, chosen: int
+    row: NDArray[np.int64], columns: NDArray[np.float64], part: _BucketRange, p: int, j: int, chosen: int
 ) -> None:
     """Swap the chosen entry of a code with its j-th."""
     if chosen == j:

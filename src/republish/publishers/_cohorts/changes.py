@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
-from republish.publishers._buckets.buckets import Filling, fill_buckets, recall
-from republish.publishers._buckets.kernels import Lists, find_places, place_distances
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
+from republish.publishers._buckets.kernels import Ragged, find_places, place_distances
 from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers._buckets.partition import Stacks, halve
 from republish.publishers._cohorts.kernels import give_up, join_nearest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from republish.arrays import IntArray
     from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Before
+    from republish.publishers._cohorts.past import Remembered
     from republish.publishers._kernels.geometry import Geometry
 
     Longs = NDArray[np.int64]
@@ -33,7 +33,7 @@ _LARGEST_MATRIX = 2_000_000
 
 
 @dataclass(frozen=True)
-class Changes:
+class CohortRules:
     """What may change: see `Cohorts`; the cohorts in `still` must not this time."""
 
     m: int
@@ -49,7 +49,7 @@ class _Places(NamedTuple):
     `kind` numbers the sets of values, so that whoever comes back finds hers again; `may_change` says which cohorts do.
     """
 
-    values: Lists
+    values: Ragged
     owner: Longs
     shown: Longs
     held: Longs
@@ -57,7 +57,7 @@ class _Places(NamedTuple):
     may_change: NDArray[np.bool_]
 
 
-class _Work(NamedTuple):
+class _CohortRows(NamedTuple):
     """The rows of a view: geometry, codes, the cohort of each (-1 for none yet), the kind that who returns needs."""
 
     space: Geometry
@@ -66,10 +66,12 @@ class _Work(NamedTuple):
     needs: Longs
 
 
-def arrange(view: Microdata, before: Before, changes: Changes, rng: np.random.Generator) -> Grouping:
+def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
     """Return everyone's cohort, with counterfeits in the places that wait."""
     codes = np.ascontiguousarray(view.codes, dtype=np.int64)
-    work = _Work(geometry(view), codes, np.full(view.rows, -1, np.int64), np.full(view.rows, -1, np.int64))
+    work = _CohortRows(
+        geometry(view), codes, np.full(view.rows, -1, np.int64), np.full(view.rows, -1, np.int64)
+    )
     places = _living(before, work, changes)
     _fill(work, places, rng)
     _add(work, places, changes, rng)
@@ -85,13 +87,13 @@ def arrange(view: Microdata, before: Before, changes: Changes, rng: np.random.Ge
     )
 
 
-def _living(before: Before, work: _Work, changes: Changes) -> _Places:
+def _living(before: Remembered, work: _CohortRows, changes: CohortRules) -> _Places:
     """The cohorts as they were, without those who left; everyone who stays is put in hers."""
     cohort, code, shown = before.stays.heights(before.release - 1)
     there = np.isin(cohort, before.living)
     cohort, code, shown = np.searchsorted(before.living, cohort[there]), code[there], shown[there]
     count = len(before.living)
-    values = Lists(offsets_of(np.bincount(cohort, minlength=count)), code.astype(np.int64))
+    values = Ragged(offsets_of(np.bincount(cohort, minlength=count)), code.astype(np.int64))
     stay = before.stay[before.goes_on]
     work.cohort[before.goes_on] = np.searchsorted(before.living, before.stays.cohort[stay])
     at = find_places(values, work.cohort, work.codes)
@@ -111,7 +113,7 @@ def _living(before: Before, work: _Work, changes: Changes) -> _Places:
     )
 
 
-def _fill(work: _Work, places: _Places, rng: np.random.Generator) -> None:
+def _fill(work: _CohortRows, places: _Places, rng: np.random.Generator) -> None:
     """Give open places to newcomers of their value: as many as can be, with the least sum of squared distances."""
     members = positions_by(work.cohort, len(places.values.offsets) - 1)
     free = np.where(places.may_change[places.owner], places.shown - places.held, 0)
@@ -129,7 +131,9 @@ def _fill(work: _Work, places: _Places, rng: np.random.Generator) -> None:
             np.add.at(places.held, slot, 1)
 
 
-def _matched(work: _Work, places: _Places, members: Lists, rows: Longs, slots: Longs) -> tuple[Longs, Longs]:
+def _matched(
+    work: _CohortRows, places: _Places, members: Ragged, rows: Longs, slots: Longs
+) -> tuple[Longs, Longs]:
     """The rows that go to a place, and the places, none twice."""
     if not len(rows) or not len(slots):
         return rows[:0], slots[:0]
@@ -143,7 +147,7 @@ def _matched(work: _Work, places: _Places, members: Lists, rows: Longs, slots: L
     return rows[row[kept]], slots[slot[kept]]
 
 
-def _add(work: _Work, places: _Places, changes: Changes, rng: np.random.Generator) -> None:
+def _add(work: _CohortRows, places: _Places, changes: CohortRules, rng: np.random.Generator) -> None:
     """Add places for newcomers who found none, in the nearest cohorts that change and can take another row."""
     members = positions_by(work.cohort, len(places.values.offsets) - 1)
     sizes = np.bincount(places.owner, weights=places.shown, minlength=len(places.kind)).astype(np.int64)
@@ -168,9 +172,9 @@ def _add(work: _Work, places: _Places, changes: Changes, rng: np.random.Generato
 
 def _new_cohorts(
     view: Microdata,
-    before: Before,
-    work: _Work,
-    changes: Changes,
+    before: Remembered,
+    work: _CohortRows,
+    changes: CohortRules,
     rng: np.random.Generator,
     groups: int,
 ) -> tuple[Longs, Longs, Longs]:
@@ -194,7 +198,7 @@ def _new_cohorts(
     )
 
 
-def _lonely(before: Before, work: _Work, changes: Changes) -> Iterator[tuple[Longs, Longs]]:
+def _lonely(before: Remembered, work: _CohortRows, changes: CohortRules) -> Iterator[tuple[Longs, Longs]]:
     """Those who came back and found no place, in new cohorts with the values of the old one.
 
     Who was together before is again, where they have values enough; of the others, those with the same values.
@@ -220,12 +224,12 @@ def _evened(counts: Longs) -> Longs:
     return evened
 
 
-def _cut(view: Microdata, changes: Changes, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
+def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
     """New cohorts of all rows: the group of each, and group and code of counterfeits."""
     counts = np.bincount(view.codes)
     width = min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
     width = max(width, changes.m)
-    filling = Filling(eligible=False, pad=True)
+    filling = FillOptions(eligible=False, pad=True)
     nobody = np.zeros(view.rows, dtype=np.bool_)
     buckets = fill_buckets(view, recall(view, Memory.empty()), nobody, width, rng, filling)
     row, heights = buckets.row.copy(), buckets.heights

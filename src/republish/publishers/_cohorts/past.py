@@ -21,7 +21,7 @@ _STAY = "stay"
 
 
 @dataclass(frozen=True)
-class Before:
+class Remembered:
     """What is remembered of the people of a view, parallel to its rows, and of all cohorts.
 
     Attributes:
@@ -70,7 +70,7 @@ class Before:
         return replace(memory, columns={**memory.columns, _STAY: column}, counts=stays.frame())
 
 
-def look_back(view: Microdata, memory: Memory, release: int) -> Before:
+def look_back(view: Microdata, memory: Memory, release: int) -> Remembered:
     """What is remembered of the people of a view before the release of that number.
 
     Raises:
@@ -91,10 +91,10 @@ def look_back(view: Microdata, memory: Memory, release: int) -> Before:
     same[has] = stays.code[stay[has]] == view.codes[has]
     present = np.zeros(view.rows, dtype=np.bool_)
     present[has] = stays.until[stay[has]] == release - 1
-    return Before(release, stays, stay, same & present, same & ~present)
+    return Remembered(release, stays, stay, same & present, same & ~present)
 
 
-def sighted(view: Microdata, before: Before, grouping: Grouping) -> Sighting:
+def sighted(view: Microdata, before: Remembered, grouping: Grouping) -> Sighting:
     """Everyone in a release that was grouped; a group is the cohort of those in it who stay, or a new one."""
     number = np.zeros(grouping.groups, dtype=np.int64)
     number[grouping.group[before.goes_on]] = before.stays.cohort[before.stay[before.goes_on]]

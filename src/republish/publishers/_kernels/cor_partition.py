@@ -46,7 +46,7 @@ class Entries(NamedTuple):
     n: int
 
 
-class Made(NamedTuple):
+class CorPartition(NamedTuple):
     """The group of each entry; for each counterfeit added its group and an entry with the same value."""
 
     group: NDArray[np.int32]
@@ -78,7 +78,7 @@ def partition(
     sizes: NDArray[np.int64],
     heights: NDArray[np.int64],
     seed: int,
-) -> Made:
+) -> CorPartition:
     """Return hc-safe groups in which every value of the bucket's signature occurs equally often.
 
     Bucket b has `sizes[b]` values and `heights[b]` entries of each; `order[a]` holds the entries bucket after
@@ -99,7 +99,7 @@ def partition(
         np.empty(max(largest, _MERGED * widest), np.int64),
         np.array([1 + seed % (_PRIME - 1)], np.int64),
     )
-    out = Made(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
+    out = CorPartition(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
     begin, tally = 0, np.zeros(2, np.int64)
     for b in range(sizes.size):
         s, groups = sizes[b], heights[b]
@@ -109,7 +109,7 @@ def partition(
                 _join(entries, bench, s, groups, g)
         _number(entries, bench, s, groups, out, tally)
         begin += s * groups
-    return Made(out.group, out.extra_group[: tally[1]].copy(), out.extra_like[: tally[1]].copy())
+    return CorPartition(out.group, out.extra_group[: tally[1]].copy(), out.extra_like[: tally[1]].copy())
 
 
 @kernel
@@ -297,7 +297,7 @@ def _join(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> None:
 
 @kernel
 def _number(
-    entries: Entries, bench: _Bench, s: int, groups: int, out: Made, tally: NDArray[np.int64]
+    entries: Entries, bench: _Bench, s: int, groups: int, out: CorPartition, tally: NDArray[np.int64]
 ) -> None:
     """Number the groups of a bucket after those tallied; counterfeits make safe what still is not."""
     number = bench.scratch

@@ -51,7 +51,7 @@ class Space(NamedTuple):
     levels: NDArray[np.int64]
 
 
-class _Rows(NamedTuple):
+class _MondrianRows(NamedTuple):
     """The permuted rows, and what each node needs for a moment.
 
     The node with rows begin to end owns `buffer[begin:end]`; once final, it marks there where a group begins.
@@ -73,7 +73,7 @@ class _Task(NamedTuple):
     space: Space
     rules: Rules
     beliefs: Beliefs
-    rows: _Rows
+    rows: _MondrianRows
     strict: bool
 
 
@@ -96,7 +96,7 @@ def partition(
     rules and what is asked of beliefs; the codes mean nothing where only the size matters.
     """
     q, n = space.points.shape
-    rows = _Rows(
+    rows = _MondrianRows(
         space.points,
         np.arange(n).astype(np.int32),
         codes,
@@ -224,7 +224,7 @@ def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: 
 
 
 @kernel
-def _halves(rows: _Rows, axis: int, begin: int, end: int) -> _Cut:
+def _halves(rows: _MondrianRows, axis: int, begin: int, end: int) -> _Cut:
     """Return the cut that sends half of the rows left, of those equal to the median the first in the view."""
     half = (end - begin) // 2
     threshold, less, upto = _select(rows, axis, begin, end, half - 1)
@@ -260,7 +260,7 @@ def _cut(task: _Task, cut: _Cut, begin: int, end: int) -> int:
 
 
 @kernel
-def _move(rows: _Rows, cut: _Cut, begin: int, end: int, with_codes: bool) -> None:
+def _move(rows: _MondrianRows, cut: _Cut, begin: int, end: int, with_codes: bool) -> None:
     """Bring the rows that go left before `cut.middle` and the others after it.
 
     As many rows are misplaced on one side as on the other. They are listed block by block without
@@ -292,7 +292,7 @@ def _move(rows: _Rows, cut: _Cut, begin: int, end: int, with_codes: bool) -> Non
 
 
 @kernel
-def _misplaced(rows: _Rows, cut: _Cut, begin: int, end: int, right: int) -> int:
+def _misplaced(rows: _MondrianRows, cut: _Cut, begin: int, end: int, right: int) -> int:
     """List the rows of a block that go right (1) or left (0) and return how many there are."""
     column, number, found = rows.columns[cut.axis], rows.number, rows.misplaced[right]
     goes_right = right == 1
@@ -348,7 +348,7 @@ def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[in
 
 
 @kernel
-def _select(rows: _Rows, axis: int, begin: int, end: int, rank: int) -> tuple[float, int, int]:
+def _select(rows: _MondrianRows, axis: int, begin: int, end: int, rank: int) -> tuple[float, int, int]:
     """Return the value of the given rank (0 is the least), how many rows are below and at most it.
 
     Two values of a sample enclose the one looked for with high probability (Floyd and Rivest, 1975), so

@@ -38,7 +38,7 @@ class Line(NamedTuple):
     space: Space
 
 
-class Limits(NamedTuple):
+class GroupLimits(NamedTuple):
     """What a group must satisfy: rules on its values, at most this divergence, at least this crowd."""
 
     rules: Rules
@@ -80,7 +80,7 @@ def divergence(total: NDArray[np.float64], entropy: float, size: int) -> float:
 
 
 @kernel
-def greedy(line: Line, limits: Limits) -> NDArray[np.int64]:
+def greedy(line: Line, limits: GroupLimits) -> NDArray[np.int64]:
     """Return the group of every row of the line, -1 for the rows after the last group."""
     n, m = line.prior.shape
     group = np.full(n, -1, np.int64)
@@ -107,7 +107,7 @@ def greedy(line: Line, limits: Limits) -> NDArray[np.int64]:
 
 
 @kernel
-def optimal(line: Line, limits: Limits, prices: Prices) -> NDArray[np.int64]:
+def optimal(line: Line, limits: GroupLimits, prices: Prices) -> NDArray[np.int64]:
     """Return the group of every row of the line in a cut of least cost, -1 for rows left out.
 
     Of equal costs the one found first: fewer rows in the last group.
@@ -208,7 +208,7 @@ def partings(companions: NDArray[np.int64], groups: int, tolerance: float) -> ND
 
 
 @kernel
-def insert(line: Line, limits: Limits, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+def insert(line: Line, limits: GroupLimits, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
     """Return the groups with every row that is in none put into the one that it widens least, where one admits it.
 
     Rows go in their order; what a row changes counts for those after it (BayFrame, Alg. 1, lines 16 to 24).

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
-from republish.inference import Reasoning, Thoughts, last_values
+from republish.inference import FULL, Reasoning, Thoughts, last_values
 from republish.inference.joint.messages import PRODUCTS
 from republish.inference.joint.trail import with_trail
 from republish.knowledge import Extracted, Knowledge
@@ -21,7 +22,7 @@ from republish.memory.memory import Memory
 from republish.microdata import Microdata, whole_of
 from republish.orders import ORDERS, row_order
 from republish.publishers._ordered.cuts import (
-    Limits,
+    GroupLimits,
     Line,
     Prices,
     entropies,
@@ -33,6 +34,7 @@ from republish.publishers._ordered.cuts import (
     unfit,
 )
 from republish.publishers._ordered.withstand import withstanding
+from republish.publishers.contract import Division, Publisher
 from republish.publishers.mondrian import prepare
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
 from republish.requirements.parameters import number_at_least, plain, positive_number
@@ -50,7 +52,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cutting:
+class CutOptions:
     """How rows are ordered and cut, and what becomes of the rest."""
 
     order: str
@@ -76,7 +78,7 @@ def cut_in_order(
     view: Microdata,
     memory: Memory,
     thoughts: Thoughts,
-    how: Cutting,
+    how: CutOptions,
     bounds: Sequence[tuple[tuple[Requirement, ...], float]],
     weight: FloatArray | None = None,
     without: BoolArray | None = None,
@@ -95,14 +97,14 @@ def cut_in_order(
     if weight is not None:
         line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
-    limits = Limits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
+    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
     group = _cut(line, limits, how, _companions(view, memory)[order])
     counterfeit: tuple[IntArray, IntArray] = (np.empty(0, np.int32), np.empty(0, np.int32))
     if how.rest == "insert":
         group = insert(line, limits, group, int(group.max()) + 1)
     elif how.rest == "relax":
         for requirements, divergence in bounds[1:]:
-            eased = Limits(compile_rules(requirements, view.whole), divergence, 0.0)
+            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0)
             group = _and_rest(line, eased, how, group)
     elif how.rest == "counterfeit":
         nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
@@ -164,7 +166,7 @@ def _companions(view: Microdata, memory: Memory) -> Places:
     return former
 
 
-def _cut(line: Line, limits: Limits, how: Cutting, companions: Places) -> Places:
+def _cut(line: Line, limits: GroupLimits, how: CutOptions, companions: Places) -> Places:
     if how.cut == "greedy":
         return np.asarray(greedy(line, limits))
     parted: FloatArray = partings(companions, int(companions.max(initial=-1)) + 1, STRAGGLERS)
@@ -189,7 +191,7 @@ def _part(line: Line, rows: IntArray) -> Line:
     )
 
 
-def _and_rest(line: Line, limits: Limits, how: Cutting, group: Places) -> Places:
+def _and_rest(line: Line, limits: GroupLimits, how: CutOptions, group: Places) -> Places:
     """The groups, and those cut from the rows that are in none."""
     left = np.flatnonzero(group == SUPPRESSED)
     if not len(left):
@@ -213,26 +215,30 @@ def revise(reasoning: Reasoning, view: Microdata, grouping: Grouping, memory: Me
     return reasoning.remembered(thoughts, found.p, memory)
 
 
-class InOrder(ABC):
-    """What JS-reduce and BayFrame share; their fields are their own.
+@dataclass(frozen=True)
+class OrderedPublisher(Publisher):
+    """What JS-reduce and BayFrame share.
 
     A subclass says by `_closeness` what a group must satisfy beside k, eased by a factor.
     """
 
-    k: int
-    j: float
-    crowd: float
-    keep: float
-    order: str
-    cut: str
-    rest: str
-    slack: float
-    posterior: str
-    steps: int | str
-    form: str
-    withstand: float
-    knowledge: Knowledge | Extracted
-    require: tuple[Requirement, ...]
+    k: int = 3
+    j: float = 0.6
+    crowd: float = 32.0
+    keep: float = 2.0
+    order: str = "hilbert"
+    cut: str = "optimal"
+    rest: str = "insert"
+    slack: float = 1.5
+    posterior: str = "exact"
+    steps: int | str = FULL
+    form: str = "joint"
+    withstand: float = 0.0
+    knowledge: Knowledge | Extracted = field(default_factory=Extracted)
+    require: tuple[Requirement, ...] = ()
+
+    protects_series: ClassVar[bool] = True
+    uses_knowledge: ClassVar[bool] = True
 
     @abstractmethod
     def _closeness(self, slack: float) -> Requirement:
@@ -265,13 +271,23 @@ class InOrder(ABC):
             raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
 
     @property
-    def _cutting(self) -> Cutting:
-        return Cutting(self.order, self.cut, self.rest, self.crowd, self.keep)
+    def _cutting(self) -> CutOptions:
+        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep)
 
     @cached_property
     def reasoning(self) -> Reasoning:
         """How the adversary is taken to think."""
         return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
+
+    @property
+    def undivided(self) -> str | None:
+        """An adversary who weighs all releases keeps a release in one piece."""
+        return "withstand weighs all people of a release together" if self.withstand else None
+
+    @property
+    def division(self) -> Division:
+        """Ranges of the curve, whatever the order inside a part."""
+        return Division("hilbert")
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:

@@ -24,7 +24,7 @@ from republish.spatial._key_bits import locate, parents_of, truncated
 from republish.spatial._threads import in_chunks, side_by_side, threads
 from republish.spatial.bang._repair import dissolve, histograms_of
 from republish.spatial.bang._split import Demand, Points, split_all
-from republish.spatial.cube import Cube, Scale, cells
+from republish.spatial.cube import Cube, LinearScale, cells
 from republish.spatial.keys import interleave, key_order
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class BangIndex:
 def index_of_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> BangIndex:
     """Return the index that `BangIndex.arrays` wrote down."""
     scales = tuple(
-        Scale(int(bits), float(low), float(step), arrays[f"breaks{q}"], arrays[f"place{q}"], bool(gaps))  # type: ignore[arg-type]
+        LinearScale(int(bits), float(low), float(step), arrays[f"breaks{q}"], arrays[f"place{q}"], bool(gaps))  # type: ignore[arg-type]
         for q, (bits, low, step, gaps) in enumerate(
             zip(*(arrays[name].tolist() for name in ("bits", "low", "step", "gaps")), strict=True)
         )

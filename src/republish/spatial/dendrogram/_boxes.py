@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _INTERVAL, _TREE = 0, 2
 
 
-class Boxes(NamedTuple):
+class BlockBoxes(NamedTuple):
     """The bounding box and the points of each block, and what an extent in each dimension counts.
 
     A tree of dimension q lies in `start` and `end` from `offset[q]`, one line of `levels[q]` numbers a leaf: the
@@ -46,7 +46,7 @@ def bounds(points: FloatArray, block: IntArray, low: FloatArray, high: FloatArra
 
 
 @kernel
-def share(boxes: Boxes, q: int, low: float, high: float) -> float:
+def share(boxes: BlockBoxes, q: int, low: float, high: float) -> float:
     """Return the share of its domain that a cell with these bounds leaves open.
 
     In a hierarchy that is the mean of the share of the common ancestor, which will be published, and that of those of

@@ -19,7 +19,7 @@ from republish.spatial.dendrogram._boxes import share
 if TYPE_CHECKING:
     from republish.arrays import FloatArray, IntArray
     from republish.requirements.rules import Rules
-    from republish.spatial.dendrogram._boxes import Boxes
+    from republish.spatial.dendrogram._boxes import BlockBoxes
 
 # Larger sets choose their dimension by a sample; where many groups fit, also the place of the cut.
 _SAMPLE = 64
@@ -30,7 +30,7 @@ _NARROW = 0.5
 _LOST = 0.2
 
 
-class Tree(NamedTuple):
+class DivisionTree(NamedTuple):
     """The blocks in the order of the sets under construction, and the tree as far as it is made."""
 
     order: IntArray
@@ -44,15 +44,15 @@ class Task(NamedTuple):
     Block b holds `code[j]` `times[j]` times, j from `start[b]` to `start[b + 1]`.
     """
 
-    boxes: Boxes
-    tree: Tree
+    boxes: BlockBoxes
+    tree: DivisionTree
     rules: Rules
     start: IntArray
     code: IntArray
     times: IntArray
 
 
-class _Work(NamedTuple):
+class _SetBounds(NamedTuple):
     """What each set needs for a moment: centres of its blocks, the penalty behind each, bounds, shares and so on."""
 
     centre: FloatArray
@@ -76,7 +76,7 @@ def divide(task: Task, wanted: IntArray, sets: IntArray, grain: int) -> IntArray
     most = 0
     for s in range(len(sets)):
         most = max(most, sets[s, 1] - sets[s, 0])
-    work = _Work(
+    work = _SetBounds(
         np.empty(most),
         np.empty(most),
         np.empty((2, dimensions)),
@@ -125,7 +125,7 @@ def divide(task: Task, wanted: IntArray, sets: IntArray, grain: int) -> IntArray
 
 
 @kernel
-def _cut(task: Task, work: _Work, begin: int, end: int, size: int) -> int:
+def _cut(task: Task, work: _SetBounds, begin: int, end: int, size: int) -> int:
     """Cut a set where the penalty is least, both parts of at least `size` points; return where, or `begin`."""
     boxes = task.boxes
     here, spare = task.tree.order[begin:end], task.tree.spare[begin:end]
@@ -168,7 +168,7 @@ def _cut(task: Task, work: _Work, begin: int, end: int, size: int) -> int:
 
 
 @kernel
-def _measure(boxes: Boxes, here: IntArray, work: _Work) -> int:
+def _measure(boxes: BlockBoxes, here: IntArray, work: _SetBounds) -> int:
     """Write the share of the box around some blocks in each dimension; return their points."""
     low, high = work.box[0], work.box[1]
     _empty(low, high)
@@ -184,7 +184,9 @@ def _measure(boxes: Boxes, here: IntArray, work: _Work) -> int:
 
 
 @kernel
-def _best_of_sample(task: Task, sample: IntArray, work: _Work, total: int, size: int) -> tuple[int, float]:
+def _best_of_sample(
+    task: Task, sample: IntArray, work: _SetBounds, total: int, size: int
+) -> tuple[int, float]:
     """Return the dimension in which a sample is cut best, and the centre at which; -1 where nowhere."""
     boxes = task.boxes
     best, threshold, least = -1, 0.0, np.inf
@@ -200,7 +202,7 @@ def _best_of_sample(task: Task, sample: IntArray, work: _Work, total: int, size:
 
 
 @kernel
-def _part(boxes: Boxes, here: IntArray, spare: IntArray, q: int, threshold: float) -> int:
+def _part(boxes: BlockBoxes, here: IntArray, spare: IntArray, q: int, threshold: float) -> int:
     """Bring the blocks whose centre is below a threshold before the others; return how many they are."""
     below = above = 0
     for block in here:
@@ -216,13 +218,13 @@ def _part(boxes: Boxes, here: IntArray, spare: IntArray, q: int, threshold: floa
 
 
 @kernel
-def _centre(boxes: Boxes, block: int, q: int) -> float:
+def _centre(boxes: BlockBoxes, block: int, q: int) -> float:
     """Return twice the centre of a block in a dimension; missing values stand below all others."""
     return float(boxes.low[block, q] + boxes.high[block, q])
 
 
 @kernel
-def _sort(boxes: Boxes, here: IntArray, work: _Work, q: int) -> None:
+def _sort(boxes: BlockBoxes, here: IntArray, work: _SetBounds, q: int) -> None:
     """Bring blocks in the order of their centres in a dimension."""
     centre = work.centre[: here.size]
     for i in range(here.size):
@@ -242,7 +244,9 @@ def _sort(boxes: Boxes, here: IntArray, work: _Work, q: int) -> None:
 
 
 @kernel
-def _scan(task: Task, here: IntArray, work: _Work, total: int, size: int, ruled: bool) -> tuple[float, int]:
+def _scan(
+    task: Task, here: IntArray, work: _SetBounds, total: int, size: int, ruled: bool
+) -> tuple[float, int]:
     """Return the least penalty after a cut of sorted blocks and how many blocks lie before it; 0 where none is."""
     boxes, behind, counts = task.boxes, work.behind, work.counts
     low, high = work.box[0], work.box[1]
@@ -292,7 +296,7 @@ def _empty(low: FloatArray, high: FloatArray) -> None:
 
 
 @kernel
-def _widened(boxes: Boxes, block: int, low: FloatArray, high: FloatArray) -> float:
+def _widened(boxes: BlockBoxes, block: int, low: FloatArray, high: FloatArray) -> float:
     """Widen a box by a block and return its summed share."""
     extent = 0.0
     for q in range(boxes.width.size):
@@ -310,7 +314,7 @@ def _count(task: Task, block: int, counts: IntArray, sign: int) -> None:
 
 
 @kernel
-def _enough(task: Task, work: _Work, here: IntArray, size: int) -> bool:
+def _enough(task: Task, work: _SetBounds, here: IntArray, size: int) -> bool:
     """Return whether some blocks together have enough points and satisfy the rules."""
     counts = work.counts[0]
     if not task.rules.plain:

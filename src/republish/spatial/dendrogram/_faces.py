@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WORD = 64
 
 
-class Regions(NamedTuple):
+class HalvedRegions(NamedTuple):
     """The regions of an index as the kernels read them.
 
     `depth[level, q]` is how often a region of that level was halved in dimension q; `place[q, j]` the level that
@@ -30,7 +30,7 @@ class Regions(NamedTuple):
 
 
 @kernel
-def faces(regions: Regions, begin: int, end: int, found: IntArray) -> None:
+def faces(regions: HalvedRegions, begin: int, end: int, found: IntArray) -> None:
     """Write who lies beyond the faces of some regions: `found[region, 2 q]` below, `found[region, 2 q + 1]` above.
 
     Beyond a face lies a box of the region's own size; the smallest region around it is the neighbour. Smaller

@@ -19,11 +19,11 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.spatial._threads import in_chunks, side_by_side, threads
 from republish.spatial.bang.bang_file import size_rules
-from republish.spatial.dendrogram._boxes import Boxes, bounds
+from republish.spatial.dendrogram._boxes import BlockBoxes, bounds
 from republish.spatial.dendrogram._cut import cut_by_rules, cut_by_size, node_sizes
 from republish.spatial.dendrogram._density import merge_dense
-from republish.spatial.dendrogram._divide import Task, Tree, divide
-from republish.spatial.dendrogram._faces import Regions, both_ways, faces
+from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
+from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ def dendrogram_of(
         rules = size_rules(index.m) if sensitive is None else sensitive.rules
         sizes = np.array(sorted(set(wanted), reverse=True) or [index.m], dtype=np.int64)
         order = np.arange(index.blocks)
-        tree = Tree(order, order.copy(), np.empty((max(index.blocks - 1, 0), 2), dtype=np.int32))
+        tree = DivisionTree(order, order.copy(), np.empty((max(index.blocks - 1, 0), 2), dtype=np.int32))
         _divide(Task(_boxes(index, points, axes), tree, rules, *histograms), sizes)
         child = tree.child
     return Dendrogram(child, node_sizes(child, index.count), *histograms)
@@ -147,7 +147,7 @@ def _divide(task: Task, sizes: IntArray) -> None:
     side_by_side(lambda part: divide(task, sizes, part, 1), [parts[p : p + 1] for p in range(len(parts))])
 
 
-def _regions(index: BangIndex) -> Regions:
+def _regions(index: BangIndex) -> HalvedRegions:
     turns, dimensions = index.cube.turns, len(index.cube.scales)
     depth = np.zeros((len(turns) + 1, dimensions), dtype=np.int64)
     depth[1:] = np.cumsum(turns[:, None] == np.arange(dimensions), axis=0)
@@ -155,10 +155,10 @@ def _regions(index: BangIndex) -> Regions:
     for q in range(dimensions):
         at = np.flatnonzero(turns == q)
         place[q, : len(at)] = at
-    return Regions(index.prefix, index.level, index.parent, depth, place)
+    return HalvedRegions(index.prefix, index.level, index.parent, depth, place)
 
 
-def _boxes(index: BangIndex, points: FloatArray, axes: Sequence[Axis]) -> Boxes:
+def _boxes(index: BangIndex, points: FloatArray, axes: Sequence[Axis]) -> BlockBoxes:
     low = np.empty((index.blocks, len(points)))
     high = np.empty((index.blocks, len(points)))
     bounds(points, index.block, low, high)
@@ -166,7 +166,7 @@ def _boxes(index: BangIndex, points: FloatArray, axes: Sequence[Axis]) -> Boxes:
     shapes = [(0, 0) if tree is None else tree.start.shape for tree in trees]
     sizes = np.array([leaves * levels for leaves, levels in shapes], dtype=np.int64)
     nothing = np.empty(0, dtype=np.int32)
-    return Boxes(
+    return BlockBoxes(
         low,
         high,
         index.count.astype(np.int64),

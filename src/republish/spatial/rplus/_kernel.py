@@ -24,7 +24,7 @@ ABSENT = -1.0
 _APART = -0.5  # between the missing values and all others
 
 
-class _Rows(NamedTuple):
+class _TilingRows(NamedTuple):
     """The permuted rows, and what each node needs for a moment."""
 
     points: NDArray[np.float64]
@@ -46,7 +46,7 @@ def tile(
     All rows together must satisfy the rules. A node of more rows than `buffer` is cut where a sample says.
     """
     n, q = points.shape
-    rows = _Rows(
+    rows = _TilingRows(
         points,
         np.arange(n),
         codes,
@@ -81,7 +81,7 @@ def tile(
 
 
 @kernel
-def _divide(rows: _Rows, rules: Rules, begin: int, end: int, buffer: int, packed: bool) -> int:
+def _divide(rows: _TilingRows, rules: Rules, begin: int, end: int, buffer: int, packed: bool) -> int:
     """Return where the rows are divided after the best allowable cut, or `begin` where there is none."""
     if end - begin < 2 * rules.min_size:
         return begin
@@ -93,7 +93,7 @@ def _divide(rows: _Rows, rules: Rules, begin: int, end: int, buffer: int, packed
 
 
 @kernel
-def _divide_by(rows: _Rows, rules: Rules, begin: int, end: int, step: int, packed: bool) -> int:
+def _divide_by(rows: _TilingRows, rules: Rules, begin: int, end: int, step: int, packed: bool) -> int:
     """Try the cuts that every `step`-th row suggests, from the least total extent of both sides on."""
     q = rows.points.shape[1]
     least = rules.min_size if step == 1 else 1
@@ -124,7 +124,9 @@ def _target(size: int, least: int, packed: bool) -> float:
 
 
 @kernel
-def _candidates(rows: _Rows, axis: int, begin: int, end: int, step: int, share: float, least: int) -> None:
+def _candidates(
+    rows: _TilingRows, axis: int, begin: int, end: int, step: int, share: float, least: int
+) -> None:
     """Write up to three cuts of one axis, and what they cost: apart from missing, then both sides of a rank."""
     costs, thresholds, values = rows.cost[3 * axis : 3 * axis + 3], rows.threshold[3 * axis :], rows.scratch
     costs[:] = np.inf
@@ -161,7 +163,7 @@ def _candidates(rows: _Rows, axis: int, begin: int, end: int, step: int, share: 
 
 
 @kernel
-def _extents(rows: _Rows, axis: int, threshold: float, begin: int, end: int, step: int) -> float:
+def _extents(rows: _TilingRows, axis: int, threshold: float, begin: int, end: int, step: int) -> float:
     """Return the extents of the two bounding boxes of a cut, added up over the axes and over the rows."""
     q = rows.points.shape[1]
     low, high = rows.bounds[0], rows.bounds[1]
@@ -185,7 +187,7 @@ def _extents(rows: _Rows, axis: int, threshold: float, begin: int, end: int, ste
 
 
 @kernel
-def _partition(rows: _Rows, axis: int, threshold: float, begin: int, end: int) -> int:
+def _partition(rows: _TilingRows, axis: int, threshold: float, begin: int, end: int) -> int:
     """Bring the rows at most at the threshold to the front and return where the others begin."""
     points, left, right = rows.points, begin, end - 1
     while True:

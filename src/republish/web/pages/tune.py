@@ -85,7 +85,7 @@ def _init(series: Series, point: Point, document: Mapping[str, Any]) -> str | No
 
     if point.publisher not in PUBLISHERS:
         return None
-    reckons = hasattr(PUBLISHERS[point.publisher], "reasoning")
+    reckons = PUBLISHERS[point.publisher].uses_knowledge
     if reckons and series.policy.knowledge is None and document.get("adversary", {}).get("knowledge"):
         return None  # the search was given knowledge that the series does not have
     try:

@@ -1,0 +1,152 @@
+"""What a publisher is to everybody else: engines, verification, maintenance, policy, report, tuning and desk.
+
+A publisher is a small frozen dataclass with two pure methods: `publish(view, memory, rng)` returns a `Grouping`,
+`remember(view, grouping, memory)` what to keep for the next release. Everything else here has a default that promises
+nothing and asks for nothing. Nobody looks at a publisher's type, nor for attributes that are not declared here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from republish.requirements import BTPrivacy, KAnonymity, Requirement, only_requirements
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from republish.grouping import Grouping
+    from republish.inference import Reasoning
+    from republish.knowledge import Extracted, Knowledge
+    from republish.memory.memory import Memory
+    from republish.microdata import Microdata
+    from republish.schema.schema import Schema
+
+_NOT_TEXT = ("require", "knowledge")
+
+
+@dataclass(frozen=True)
+class KeptSignatures:
+    """Who keeps a signature of `m` values: whoever has the value of her last release, or, with `within`, any of it.
+
+    With `present` only whoever was in the last release. The others must be m-eligible unless the publisher `pads`.
+    """
+
+    m: int
+    within: bool = False
+    present: bool = False
+    pads: bool = False
+
+
+@dataclass(frozen=True)
+class Division:
+    """How a view may be divided into parts that share no group: regions of space, or ranges of the Hilbert curve.
+
+    Whoever keeps a signature goes where most of those with the same signature are.
+    """
+
+    along: str = "bang"
+    signatures: KeptSignatures | None = None
+
+
+class Publisher(ABC):
+    """What every publisher offers; a subclass is a frozen dataclass, its fields are the parameters."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    summary: ClassVar[str]
+    protects_series: ClassVar[bool] = False
+    uses_knowledge: ClassVar[bool] = False
+    """Whether it has a field `knowledge` and a `reasoning`."""
+    keeps_places: ClassVar[bool] = False
+    """Whether the counts in its memory are places that single people shaped: they go when somebody is forgotten."""
+    cell_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters whose texts hold values of columns: a report does not show them."""
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    require: tuple[Requirement, ...]
+    """What is asked of every group beside what the publisher is about."""
+    knowledge: Knowledge | Extracted | None = None
+    """What an adversary is taken to know."""
+    bt: BTPrivacy | None = None
+    """The (B,t)-privacy of every release, checked while the view is at hand."""
+
+    @property
+    @abstractmethod
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What holds over all releases together, as `verify` reads it; empty where each is protected alone."""
+        return ()
+
+    @property
+    def reasoning(self) -> Reasoning | None:
+        """How an adversary is taken to think, `None` where no thought is given to her."""
+        return None
+
+    @property
+    def undivided(self) -> str | None:
+        """Why a release cannot be made in parts, as a clause; `None` where it can, by `division`."""
+        return f"{self.name} does not say how a view may be divided"
+
+    @property
+    def division(self) -> Division:
+        """How a view may be divided into parts."""
+        return Division()
+
+    @abstractmethod
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """Return the groups of one view."""
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory after that release: as it is, where nothing of a release matters for the next."""
+        return memory
+
+    def require_fit(self, schema: Schema) -> None:  # noqa: B027 - most publishers know no column by name
+        """Refuse parameters that the columns of a schema cannot have, before there is a view of it."""
+
+    def with_knowledge(self, knowledge: Knowledge | Extracted) -> Self:
+        """Return the same publisher with other knowledge; only where it `uses_knowledge`."""
+        return dataclasses.replace(self, **{"knowledge": knowledge})
+
+    @classmethod
+    def parameters(cls) -> dict[str, dataclasses.Field[Any]]:
+        """Return the fields that can be given as texts, by name: all but requirements and knowledge."""
+        return {field.name: field for field in dataclasses.fields(cls) if field.name not in _NOT_TEXT}
+
+
+def parameters_of(publisher: Publisher) -> dict[str, Any]:
+    """The parameters that `make_publisher` would need, requirements and what is not asked for aside."""
+    given = {name: getattr(publisher, name) for name in publisher.parameters()}
+    return {
+        name: value.parameter if isinstance(value, BTPrivacy) else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+@dataclass(frozen=True)
+class Partitioner(Publisher):
+    """Partitions the rows of each release, alone, into groups of at least `k` that satisfy `require`."""
+
+    k: int = 5
+    require: tuple[Requirement, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        object.__setattr__(self, "k", KAnonymity(self.k).k)
+        object.__setattr__(self, "require", only_requirements(self.require))
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies."""
+        return (KAnonymity(self.k), *self.require)
+
+    @property
+    def undivided(self) -> str | None:
+        """Nothing keeps a part from being partitioned alone."""
+        return None
