@@ -74,14 +74,27 @@ class _Implementation(caching.CompileResultCacheImpl):
 
 
 class _Cache(caching.FunctionCache):
+    """Files that another version wrote and this one cannot read are no files."""
+
     _impl_class = _Implementation
+
+    def load_overload(self, *signature: Any) -> Any:
+        try:
+            return super().load_overload(*signature)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever a pickle of another version raises
+            self.flush()  # type: ignore[no-untyped-call]
+            return None
 
 
 @cache
 def contents(file: Path) -> str:
-    """A digest of a module and of those it imports from, which its kernels may call and whose constants they hold."""
+    """A digest of a module and of those it imports from, which its kernels may call and whose constants they hold.
+
+    Records that are passed to kernels are defined beside them.
+    """
     digest = hashlib.sha256()
-    for path in sorted(_needed(file)):
+    beside = {path for path in file.parent.glob("*.py") if "NamedTuple" in path.read_text(encoding="utf-8")}
+    for path in sorted(_needed(file) | beside):
         digest.update(str(path.relative_to(_PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -75,4 +76,26 @@ def test_init_asks_which_column_is_sensitive(folder: Path, answer: str, sensitiv
 
 def test_sensitive_goes_with_from(folder: Path) -> None:
     words = ["init", str(folder / "s"), "--schema", str(folder / "none.toml"), "--sensitive", "zip"]
-    assert "--sensitive goes with --from" in said(CliRunner().invoke(app, words))
+    assert "--identifier and --sensitive go with --from" in said(CliRunner().invoke(app, words))
+
+
+def test_of_two_private_columns_a_person_says_which_is_protected(tmp_path: Path) -> None:
+    view = tmp_path / "v.csv"
+    rows = "".join(f"p{i},{20 + i % 50},x{i % 5},y{i % 2}\n" for i in range(60))
+    view.write_text("patient,age,diagnosis,exam_room\n" + rows)
+    words = ["init", str(tmp_path / "s"), "--from", str(view), "--yes"]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code != 0 and not (tmp_path / "s").exists()
+    assert "several columns look sensitive" in said(refused)
+    assert CliRunner().invoke(app, [*words, "--sensitive", "diagnosis"]).exit_code == 0
+    settings = tomllib.loads((tmp_path / "s" / "series.toml").read_text())
+    roles = {name: column["role"] for name, column in settings["schema"]["columns"].items()}
+    assert (roles["diagnosis"], roles["exam_room"]) == ("sensitive", "drop")
+
+
+def test_the_identifier_can_be_said_too(tmp_path: Path) -> None:
+    view = tmp_path / "v.csv"
+    view.write_text("elev,age,diagnosis\n" + "".join(f"{i % 30},{i % 50},x{i % 5}\n" for i in range(30)))
+    words = ["init", str(tmp_path / "s"), "--from", str(view), "--yes", "--identifier", "elev"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert 'role = "identifier"' in (tmp_path / "s" / "series.toml").read_text()

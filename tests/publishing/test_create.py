@@ -229,3 +229,30 @@ def test_series_toml_is_on_disk_before_the_folder_has_its_name(
         synced.clear()
         make()
         assert "series.toml" in synced
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750])
+def test_an_empty_folder_keeps_its_rights(tmp_path: Path, archive: Path, mode: int) -> None:
+    for name, make in (
+        ("new", lambda root: Series.create(root, SCHEMA, Mondrian(2)).ledger.close()),
+        ("back", lambda root: restore(archive, root)),
+    ):
+        root = tmp_path / name
+        root.mkdir(mode=mode)
+        make(root)
+        assert root.stat().st_mode & 0o777 == mode
+        assert (root / "series.toml").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_folder_that_a_command_is_started_in_is_not_replaced(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(LedgerError, match="was started in it"):
+        Series.create(".", SCHEMA, Mondrian(2))
+    with pytest.raises(LedgerError, match="was started in it"):
+        restore(archive, Path())
+    assert list((tmp_path / "here").iterdir()) == []
+    Series.create("series", SCHEMA, Mondrian(2)).ledger.close()
+    assert not Series.open("series").records

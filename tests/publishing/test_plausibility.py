@@ -86,6 +86,31 @@ def test_the_spelling_by_which_people_would_be_recognised_is_said(
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("spelled", "respelled"),
+    [("{:03}", 99), (None, 262)],
+    ids=["zeros in front of some", "a .0 at the end of most"],
+)
+def test_people_of_whom_some_are_spelled_otherwise_are_not_taken_for_others(
+    tmp_path: Path, spelled: str | None, respelled: int
+) -> None:
+    series = made(tmp_path, view(300))
+    second = view(300, spelled=spelled or "{}")
+    if spelled is None:
+        mixed = [n if i % 8 == 0 else f"{n}.0" for i, n in enumerate(second["patient"])]
+        second = second.with_columns(patient=pl.Series(mixed))
+    with pytest.raises(
+        Implausible, match=f"{respelled} of {respelled} newcomers would be people whom this view"
+    ):
+        series.publish(second)
+    assert len(series.records) == 1
+
+
+def test_newcomers_beside_known_people_are_plausible(tmp_path: Path) -> None:
+    series = made(tmp_path, view(60))
+    assert series.publish(view(60, first=31)).arrivals.new == 30
+
+
 def test_of_other_people_no_spelling_is_said(tmp_path: Path) -> None:
     series = made(tmp_path, view(spelled="p{}"))
     with pytest.raises(Implausible) as refused:
@@ -190,7 +215,7 @@ def test_some_identifiers_may_look_like_decimals(tmp_path: Path) -> None:
 def test_a_series_whose_people_were_always_spelled_so_goes_on(
     tmp_path: Path, engine: Engine | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from republish import series as loop
+    from republish.publishing import run as loop
 
     with monkeypatch.context() as earlier:
         earlier.setattr(loop, "require_whole", lambda *_: None)

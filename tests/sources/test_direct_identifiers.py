@@ -151,3 +151,8 @@ def test_parts_find_the_sample_of_the_whole() -> None:
     assert together.cells == 40_000
     assert together.different == pytest.approx(30_000, rel=0.05)
     assert sorted(together.texts) == sorted(sampled(whole).texts)
+
+
+def test_one_address_among_many_values_is_found() -> None:
+    codes = [f"code {i}" for i in range(3 * SAMPLE)]
+    assert directly_identifying(sampled([*codes, "anna.schmidt@mail.de"])) is not None

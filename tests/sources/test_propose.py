@@ -10,7 +10,14 @@ import pytest
 from republish.errors import SchemaError, ViewError
 from republish.microdata import read_view
 from republish.schema.schema import Category, Date, Number, Schema
-from republish.sources.propose import Proposal, propose, schema_from, with_sensitive
+from republish.sources.propose import (
+    Proposal,
+    propose,
+    rivals,
+    schema_from,
+    with_identifier,
+    with_sensitive,
+)
 
 CSV = """patient_id,name,age,zip,born,gender,diagnosis
 P1,Ada,41,02139,1979-01-05,F,flu
@@ -69,10 +76,23 @@ def test_repeated_identifiers_are_counted_and_not_shown() -> None:
     )
 
 
-def test_the_last_private_column_is_the_sensitive_one() -> None:
-    found = roles(drug=["a", "b", "a"], diagnosis=["x", "y", "x"])
-    assert found["drug"] == ("quasi-identifier", "category")
-    assert found["diagnosis"] == ("sensitive", "category")
+def test_the_last_private_column_is_the_sensitive_one_and_others_are_left_out() -> None:
+    table = pl.DataFrame({"drug": ["a", "b", "a"], "diagnosis": ["x", "y", "x"]})
+    found = propose(table)
+    assert [p.role for p in found] == ["drop", "sensitive"]
+    assert rivals(found) == ["drug"]
+
+
+def test_private_values_count_more_than_a_heading() -> None:
+    ill = ["flu", "cold", "asthma", "ulcer", "hiv"] * 20
+    found = propose(pl.DataFrame({"diagnosis": ill, "health_region": ["north", "south"] * 50}))
+    assert [p.role for p in found] == ["sensitive", "drop"]
+
+
+def test_an_occupation_stays_known_from_elsewhere() -> None:
+    found = propose(pl.DataFrame({"occupation": ["cook", "nurse"] * 5, "income": [1, 2] * 5}))
+    assert [p.role for p in found] == ["quasi-identifier", "sensitive"]
+    assert rivals(found) == []
 
 
 def test_a_private_name_counts_more_than_different_values() -> None:
@@ -176,11 +196,11 @@ def test_a_text_of_most_people_is_dropped_and_the_reason_says_how_many() -> None
     "cells",
     [
         [i % 67 for i in range(200)],
-        [20_000 + 137 * i for i in range(200)],
+        [70.5 + 0.1 * i for i in range(200)],
         [f"{i % 120:05d}" for i in range(200)],
         [("Köln", "Bad Homburg", "San José", "Gdańsk")[i % 4] for i in range(200)],
     ],
-    ids=["age", "income of each", "zip codes", "towns"],
+    ids=["age", "weight of each", "zip codes", "towns"],
 )
 def test_what_is_known_from_elsewhere_stays_a_quasi_identifier(cells: list[Any]) -> None:
     found = propose(pl.DataFrame({"id": [f"P{i}" for i in range(200)], "x": cells}))
@@ -207,7 +227,70 @@ def test_an_occupation_is_sensitive_where_nothing_else_is() -> None:
 
 def test_another_column_can_be_said_to_be_sensitive() -> None:
     found = propose(pl.DataFrame({"town": ["x", "y", "x"], "diagnosis": ["a", "b", "a"]}))
-    assert [p.role for p in with_sensitive(found, "town")] == ["sensitive", "quasi-identifier"]
+    assert [p.role for p in with_sensitive(found, "town")] == ["sensitive", "drop"]
     assert [p.role for p in with_sensitive(found, "none")] == ["quasi-identifier", "quasi-identifier"]
     with pytest.raises(SchemaError, match="must be one of the table, or none; it has town, diagnosis"):
         with_sensitive(found, "illness")
+
+
+def test_whole_numbers_of_each_person_name_them() -> None:
+    numbers = [3_117_023 + 7 * i for i in range(200)]
+    assert roles(id=[f"P{i}" for i in range(200)], Versichertennummer=numbers)["Versichertennummer"] == (
+        "drop",
+        None,
+    )
+    assert roles(Kindnr=numbers, age=[i % 60 for i in range(200)])["Kindnr"] == ("identifier", None)
+    shared = [271_828_182_845 + 7 * (i % 60) for i in range(200)]
+    assert roles(id=[f"P{i}" for i in range(200)], nir=shared)["nir"] == ("drop", None)
+
+
+def test_the_identifier_can_be_said() -> None:
+    found = propose(pl.DataFrame({"id": ["a", "b"], "elevid": ["x", "y"]}))
+    assert [p.role for p in with_identifier(found, "elevid")] == ["drop", "identifier"]
+    with pytest.raises(SchemaError, match="must be a column of the table; it has id, elevid"):
+        with_identifier(found, "pupil")
+
+
+def test_a_file_of_words_without_a_header_shows_nobody() -> None:
+    words = {
+        "Thusnelda": ["Ottokar", "Adalbert"] * 9,
+        "Zwickelhuber": ["Kniebolo", "Maier"] * 9,
+        "Gonorrhoe": ["Grippe", "Gicht"] * 9,
+    }
+    with pytest.raises(ViewError, match="it looks like a row of data") as problem:
+        propose(pl.DataFrame(words))
+    assert "Thusnelda" not in str(problem.value)
+
+
+@pytest.mark.parametrize("heading", ["tan\u0131", "hastal\u0131k", "Sygdom", "Diagnóstico"])
+def test_headings_are_read_in_their_own_letters(heading: str) -> None:
+    assert propose(pl.DataFrame({heading: ["x", "y"] * 9}))[0].role == "sensitive"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{a}. {name}" for a in "ABCDE" for name in ("Weber", "Bauer", "Lange", "Koch", "Meyer")],
+        [f"055649{i % 40:05d}" for i in range(120)],
+        [f"de8937040044053201{i % 40:04d}" for i in range(120)],
+    ],
+    ids=["initials", "phones", "accounts in small letters"],
+)
+def test_everyday_spellings_are_recognised(cells: list[str]) -> None:
+    assert propose(pl.DataFrame({"who": cells * 3}))[0].role == "drop"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["Christian", "Hindu", "Muslim"],
+        ["Virginia", "West Virginia", "Georgia", "North Carolina", "Texas", "Ohio"],
+    ],
+)
+def test_few_words_that_are_names_too_are_no_names(cells: list[str]) -> None:
+    assert propose(pl.DataFrame({"x": cells * 40}))[0].role != "drop"
+
+
+def test_codes_of_drugs_are_no_phones() -> None:
+    codes = [f"{i:04d}-{3227 + i}-30" for i in range(1, 30)]
+    assert propose(pl.DataFrame({"drug": codes * 8}))[0].role == "sensitive"

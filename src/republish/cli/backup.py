@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from republish.cli.output import say
+from republish.cli.publish import telling
 
 
 def backup(
@@ -21,6 +22,8 @@ def backup(
 
     opened = Series.open(series)
     opened.require_policy()
+    with telling(opened), opened.writing("backup"):  # an archive of an earlier form would keep what it tells
+        pass
     ledger.backup(series, archive, opened.policy.ledger, without_secret, opened.policy.store)
     say(
         f"{archive} holds the series"

@@ -27,6 +27,9 @@ class SchemaOptions:
         Path | None, typer.Option("--from", help="Propose roles and kinds from this CSV or Parquet file.")
     ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Take the proposal without asking.")] = False
+    identifier: Annotated[
+        str | None, typer.Option(help="With --from: the column that tells people apart.")
+    ] = None
     sensitive: Annotated[
         str | None,
         typer.Option(help="With --from: the column that nobody may learn of a person, or none."),
@@ -34,14 +37,31 @@ class SchemaOptions:
 
     def read(self, quiet: bool) -> Schema:
         """The schema of the file, or the one that is proposed and confirmed; `quiet` says nothing of the proposal."""
+        from republish.errors import PolicyError
+        from republish.schema.column_names import listed
         from republish.schema.schema import read_schema
-        from republish.sources.propose import propose, schema_from, with_sensitive
+        from republish.sources.propose import (
+            AMBIGUOUS,
+            propose,
+            rivals,
+            schema_from,
+            with_identifier,
+            with_sensitive,
+        )
 
         if self.schema is not None:
             return read_schema(self.schema)
         proposals = propose(self.view)
+        if self.identifier is not None:
+            proposals = with_identifier(proposals, self.identifier)
         if self.sensitive is not None:
             proposals = with_sensitive(proposals, self.sensitive)
+        elif self.yes and rivals(proposals):
+            proposed = next(p.name for p in proposals if p.role == "sensitive")
+            raise PolicyError(
+                f"{AMBIGUOUS}: {listed([proposed, *rivals(proposals)])}. Say which with --sensitive NAME; the others "
+                "are left out, unless a schema says otherwise"
+            )
         if not quiet:
             say_table(
                 ("column", "role", "kind", "because"), [(p.name, p.role, p.kind, p.why) for p in proposals]
@@ -59,8 +79,10 @@ class SchemaOptions:
 
         if (self.schema is None) == (self.view is None):
             raise PolicyError("give either --schema FILE or --from VIEW")
-        if self.sensitive is not None and self.view is None:
-            raise PolicyError("--sensitive goes with --from; a schema says itself which column is sensitive")
+        if self.view is None and (self.sensitive is not None or self.identifier is not None):
+            raise PolicyError(
+                "--identifier and --sensitive go with --from; a schema has the roles of all columns"
+            )
 
 
 @dataclass(frozen=True)

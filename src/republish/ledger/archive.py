@@ -155,7 +155,7 @@ class _Reader:
 
 
 def _mode(name: str) -> int:
-    return 0o600 if name == "ledger.db" or name.startswith("private/") else 0o644
+    return 0o600 if name in ("ledger.db", "series.toml") or name.startswith("private/") else 0o644
 
 
 def restore(archive: Path, root: Path, url: str | None = None, store: str | None = None) -> None:
@@ -172,14 +172,14 @@ def restore(archive: Path, root: Path, url: str | None = None, store: str | None
         _unpack(archive, aside)
         _accept(aside)
         _name_places(aside, None, None)
-    made = list(regular_files(root))
+    made = [root, *root.rglob("*"), *Layout(root).own()]
     layout = Layout(root.absolute(), store)
     try:
         with writing(f"{archive.name} could not be restored", "nothing was restored"), _stored(layout):
             if url is not None:
                 _hand_over(layout, url)
     except BaseException:
-        take_back(root, [*made, layout.lock])
+        take_back(made)
         raise
 
 
@@ -267,14 +267,15 @@ def _stored(layout: Layout) -> Iterator[None]:
     folders = (layout.releases, *layout.private_folders)
     here = [layout.root / folder.relative_to(layout.store).as_posix() for folder in folders]
     layout.mark_store()
+    brought: list[Path] = []
     try:
         layout.make()
         for source, target in zip(here, folders, strict=True):
-            _bring(source, target)
+            _bring(source, target, brought)
         _name_places(layout.root, str(layout.store), None)
         yield
     except BaseException:
-        for path in (*folders, layout.store / STORE_MARK):
+        for path in (*brought, layout.store / STORE_MARK):
             remove(path)
         raise
     for source in here:
@@ -297,12 +298,13 @@ def _name_places(root: Path, store: str | None, ledger: str | None) -> None:
     sync_folder(root)
 
 
-def _bring(source: Path, target: Path) -> None:
-    """Copy every file below a folder."""
+def _bring(source: Path, target: Path, brought: list[Path]) -> None:
+    """Copy every file below a folder, and note each."""
     target.mkdir(parents=True, exist_ok=True)
     for path in regular_files(source):
         place = target / path.relative_to(source).as_posix()
         place.parent.mkdir(parents=True, exist_ok=True)
+        brought.append(place)
         with path.open("rb") as file, place.open("wb") as copy:
             shutil.copyfileobj(file, copy, CHUNK)
         place.chmod(path.stat().st_mode & 0o777)

@@ -78,6 +78,15 @@ class Layout:
         sync_folder(self.store)
         sync_folder(self.root)
 
+    def own(self) -> tuple[Path, ...]:
+        """What a ledger makes in the folder of the series, beside its catalogue."""
+        return (
+            self.root / "releases",
+            self.lock,
+            self.scratch,
+            *(self.private / kind for kind in PRIVATE_KINDS),
+        )
+
     def mark_store(self) -> None:
         """Take a store, which must be no series' yet and hold nothing of one; an error if it cannot be written."""
         if self.store == self.root:
@@ -239,13 +248,19 @@ def new_folder(root: Path) -> Iterator[Path]:
     """
     root = Path(os.path.realpath(root))
     _require_free(root)
+    _require_outside(root)
     root.parent.mkdir(parents=True, exist_ok=True)
     aside = root.with_name(f".{root.name}.{secrets.token_hex(8)}.new")
     aside.mkdir()
+    like = (root if root.exists() else aside).stat()
+    aside.chmod(0o700)
     try:
         yield aside
         sync_tree(aside)
         crash_points.reach("built-aside")
+        aside.chmod(like.st_mode & 0o7777)
+        with suppress(PermissionError):
+            os.chown(aside, like.st_uid, like.st_gid)
         _rename(aside, root)
     except BaseException:
         remove(aside)
@@ -269,6 +284,16 @@ def _require_free(root: Path) -> None:
         )
 
 
+def _require_outside(root: Path) -> None:
+    """Refuse a folder that this process stands in: it is replaced, and the process would stand nowhere."""
+    here = Path.cwd()
+    if root.exists() and (here == root or root in here.parents):
+        raise LedgerError(
+            f"a new folder takes the place of {root}, and this command was started in it; start it from "
+            f"{root.parent}, or name a folder below, such as {root / 'series'}"
+        )
+
+
 def _rename(aside: Path, root: Path) -> None:
     try:
         aside.rename(root)  # takes the place of an empty folder, and of nothing else
@@ -286,14 +311,14 @@ def _rename(aside: Path, root: Path) -> None:
         raise
 
 
-def take_back(root: Path, files: Iterable[Path]) -> None:
-    """Remove these files below a folder, and every folder that is then empty; what others put there stays."""
-    for path in files:
-        path.unlink(missing_ok=True)
-    folders = [path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()]
-    for folder in sorted((*folders, root), reverse=True):
+def take_back(made: Iterable[Path]) -> None:
+    """Remove these files, and those of these folders that are then empty; what others put there stays."""
+    for path in sorted(made, reverse=True):
         with suppress(OSError):
-            folder.rmdir()
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            else:
+                path.unlink()
 
 
 def remove(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import republish
 from republish.ledger import Ledger
-from republish.ledger.files import Layout, new_folder, regular_files, take_back, writing
+from republish.ledger.files import Layout, new_folder, take_back, writing
 from republish.microdata import NEWEST_ROWS
 from republish.policy import Policy
 from republish.secret import VARIABLE, Secret, write_secret
@@ -34,11 +34,11 @@ def create_folder(root: Path, policy: Policy) -> Ledger:
             Ledger.create(aside, first).close()
     if not elsewhere:
         return Ledger.open(root)
-    made = [*regular_files(root), Layout(root).lock]
+    made = [root, *root.rglob("*"), *Layout(root).own()]
     try:
         return Ledger.create(root, first, policy.ledger, policy.store)
     except BaseException:
-        take_back(root, made)
+        take_back(made)
         raise
 
 

@@ -6,12 +6,13 @@ nobody recognises, and none to those who were published before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from republish.arrays import WordArray
 from republish.errors import Implausible, PolicyError
 from republish.memory.memory import Memory
 from republish.schema.schema import NORMAL_FORMS
@@ -24,24 +25,37 @@ CROWD = 20
 """Of fewer people a share says nothing."""
 RECOGNISED = 0.1
 PART = 0.5
-_TRIED = 20_000
+_TRIED = 4_000
 _WIDEST = 16
+_SOME, _FEW = 5, 0.02
 
 
 @dataclass(frozen=True)
 class Turnout:
-    """How many rows a view has, how many of its people and people at all are remembered, rows of the last view."""
+    """How many rows a view has, how many of its people and people at all are remembered, rows of the last view.
+
+    Of the newcomers that were `tried`, those who are `respelled` would be people whom the view lacks, if they were
+    written as `spelling` says.
+    """
 
     rows: int
     known: int
     remembered: int
     last: int
+    tried: int = 0
+    respelled: int = 0
+    spelling: str = ""
 
     @property
     def of_strangers(self) -> bool:
         """Whether almost nobody in it is recognised."""
         there = min(self.rows, self.remembered)
-        return there >= CROWD and self.known < RECOGNISED * there
+        return (there >= CROWD and self.known < RECOGNISED * there) or self.of_other_spelling
+
+    @property
+    def of_other_spelling(self) -> bool:
+        """Whether more newcomers than chance would bring are people who are missing, spelled otherwise."""
+        return self.respelled >= max(_SOME, _FEW * self.tried)
 
     @property
     def is_part(self) -> bool:
@@ -49,16 +63,34 @@ class Turnout:
         return not self.rows or (self.last >= CROWD and self.rows < PART * self.last)
 
 
-def turnout(people: np.ndarray, memory: Memory, last: int) -> Turnout:
+def turnout(people: WordArray, memory: Memory, last: int) -> Turnout:
     """The turnout of these pseudonyms."""
     known = int(np.count_nonzero(memory.find(people) >= 0))
     return Turnout(len(people), known, memory.size, last)
 
 
-def require_plausible(
-    found: Turnout, meant: Collection[str], spelling: Callable[[], str] = lambda: ""
-) -> tuple[str, ...]:
-    """What had to be meant, and was; `spelling` is what is known of other spellings of the identifiers.
+def with_spelling(
+    found: Turnout, people: WordArray, identifiers: pl.Series, secret: Secret, memory: Memory
+) -> Turnout:
+    """The turnout with the spelling that makes most newcomers people whom the view lacks; some newcomers are tried."""
+    if not memory.size or found.known == found.rows:
+        return found
+    entries = memory.find(people)
+    missing = np.ones(memory.size, dtype=np.bool_)
+    missing[entries[entries >= 0]] = False
+    some = identifiers.gather_every(max(1, len(identifiers) // _TRIED))
+    newcomers = some.filter(pl.Series(memory.find(secret.pseudonyms(some)) < 0))
+    best, name = 0, ""
+    for spelling, texts in _spellings(newcomers):
+        there = memory.find(secret.pseudonyms(texts.fill_null("")))
+        respelled = len(np.unique(there[(there >= 0) & missing[there]]))
+        if respelled > best:
+            best, name = respelled, spelling
+    return replace(found, respelled=best, tried=len(newcomers), spelling=name)
+
+
+def require_plausible(found: Turnout, meant: Collection[str]) -> tuple[str, ...]:
+    """What had to be meant, and was.
 
     Raises:
         Implausible: the view is empty, a part of the last one, or full of strangers, and that is not said to be meant.
@@ -71,7 +103,7 @@ def require_plausible(
     if odd[FEWER_ROWS] and FEWER_ROWS not in meant:
         words.append(_fewer(found))
     if odd[NEW_PEOPLE] and NEW_PEOPLE not in meant:
-        words.append(_strangers(found, spelling()))
+        words.append(_strangers(found))
     if words:
         raise Implausible(". ".join(words) + ". Nothing was written")
     return tuple(name for name in MEANT if odd[name])
@@ -86,28 +118,19 @@ def _fewer(found: Turnout) -> str:
     )
 
 
-def _strangers(found: Turnout, spelling: str) -> str:
+def _strangers(found: Turnout) -> str:
+    spelling = (
+        f"Written {found.spelling}, {found.respelled:,} of {found.tried:,} newcomers would be people whom this view "
+        "lacks. "
+        if found.respelled
+        else ""
+    )
     return (
         f"a view must spell people as earlier views did; of {found.rows:,} people in this one {found.known:,} are "
         f"recognised, {found.rows - found.known:,} would be new, and the last release was made of {found.last:,}. "
         f"{spelling}Check zeros in front, a .0 at the end, case, spaces, and that this is the right column of "
         f"identifiers; if they are other people, say that it is meant: --{NEW_PEOPLE}"
     )
-
-
-def other_spelling(identifiers: pl.Series, secret: Secret, memory: Memory) -> str:
-    """The spelling of these identifiers by which most people would be recognised, with their number; else nothing."""
-    some = identifiers.head(_TRIED)
-    best, words = _recognised(some, secret, memory), ""
-    for name, texts in _spellings(some):
-        found = _recognised(texts, secret, memory)
-        if found > best:
-            best, words = found, f"Written {name}, {found:,} of {len(some):,} would be recognised. "
-    return words
-
-
-def _recognised(texts: pl.Series, secret: Secret, memory: Memory) -> int:
-    return int(np.count_nonzero(memory.find(secret.pseudonyms(texts.fill_null(""))) >= 0))
 
 
 def _spellings(texts: pl.Series) -> Iterator[tuple[str, pl.Series]]:

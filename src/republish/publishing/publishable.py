@@ -65,7 +65,7 @@ def _problem(schema: Schema, name: str, shape: Sampled) -> str | None:
     generalized = (
         name not in schema.insensitive and not sensitive and schema.column(name).hierarchy is not None
     )
-    found = directly_identifying(shape)
+    found = directly_identifying(shape, sensitive)
     if found is not None or generalized:
         return found
     if not sensitive and is_prose(shape):

@@ -16,7 +16,7 @@ from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.options import PublishOptions
-from republish.publishing.plausibility import Turnout, other_spelling, require_plausible, turnout
+from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
@@ -72,10 +72,6 @@ class Maker(ABC):
     def read(self, view: Any) -> Turnout:
         """Read the view and what is remembered; return who turned out."""
 
-    def spelling(self) -> str:
-        """What is known of other spellings of the identifiers, in words."""
-        return ""
-
     @abstractmethod
     def group(self) -> None:
         """Run the publisher."""
@@ -113,13 +109,10 @@ class OneProcess(Maker):
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
         records = series.records
-        self.found = turnout(self.raw.people, self.memory, records[-1].payload["rows"] if records else 0)
-        return self.found
-
-    def spelling(self) -> str:
-        """The spelling by which most people would be recognised, in words."""
+        found = turnout(self.raw.people, self.memory, records[-1].payload["rows"] if records else 0)
         assert self.view.identifiers is not None
-        return other_spelling(self.view.identifiers, self.secret, self.memory)
+        self.found = with_spelling(found, self.raw.people, self.view.identifiers, self.secret, self.memory)
+        return self.found
 
     def group(self) -> None:
         """Run the publisher on the whole view."""
@@ -204,7 +197,7 @@ def publish(
         maker = make(series, options, progress or (lambda _: None))
         with maker.open:
             found = maker.read(view)
-            meant = require_plausible(found, options.meant, maker.spelling)
+            meant = require_plausible(found, options.meant)
             crash_points.reach("view-read")
             maker.group()
             crash_points.reach("grouped")

@@ -15,7 +15,7 @@ LONGEST = 64  # characters
 _FEW = 6  # names in a message
 _LETTER = re.compile(r"[^\W\d_]")
 _CELL = re.compile(
-    r"[\x00-\x1f\x7f\u0085\u2028\u2029]|\S@\S+\.\S|^[^\W\d_]{0,2}\d{5,}$|\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d\d"
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ue000-\uf8ff]|\S@\S+\.\S|^[^\W\d_]{0,2}\d{5,}$|\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d\d"
 )
 
 

@@ -20,20 +20,22 @@ _SEED = 16
 _HALF, _NEARLY_ALL = 0.5, 0.9
 _PROSE = 40  # mean characters above which values are prose
 _RARELY_REPEATED, _FEW_TEXTS = 0.1, 10
+_SOME = 5  # of fewer values that look like something else, chance may be the cause
 
 
 class Sampled(NamedTuple):
-    """One column: its filled cells, and a sample of its different values by `hash`."""
+    """One column: its filled cells, a sample of its different values by `hash`, and how many of all are e-mails."""
 
     cells: int
     sample: pl.DataFrame
+    emails: int = 0
 
     @classmethod
     def of(cls, different: pl.Series, cells: int) -> Sampled:
         """The sample of a column with these different values, none null, in so many cells."""
         texts = different.cast(pl.String).rename("text")
         frame = pl.DataFrame([texts.hash(_SEED).rename("hash"), texts])
-        return cls(cells, frame.bottom_k(SAMPLE, by="hash"))
+        return cls(cells, frame.bottom_k(SAMPLE, by="hash"), int(texts.str.contains(_EMAIL).sum()))
 
     @classmethod
     def together(cls, parts: Iterable[Sampled]) -> Sampled:
@@ -43,7 +45,8 @@ class Sampled(NamedTuple):
         if not frames:
             return cls.of(pl.Series([], dtype=pl.String), 0)
         both = pl.concat(frames).unique("text")
-        return cls(sum(part.cells for part in every), both.bottom_k(SAMPLE, by="hash"))
+        emails = sum(part.emails for part in every)
+        return cls(sum(part.cells for part in every), both.bottom_k(SAMPLE, by="hash"), emails)
 
     @property
     def texts(self) -> pl.Series:
@@ -59,14 +62,19 @@ class Sampled(NamedTuple):
         return min(self.cells, round((SAMPLE - 1) * 2.0**64 / highest))
 
 
-def directly_identifying(column: Sampled) -> str | None:
-    """What values of this shape name people by, with their number; nothing where they have no such shape."""
+def directly_identifying(column: Sampled, sensitive: bool = False) -> str | None:
+    """What values of this shape name people by, with their number; nothing where they have no such shape.
+
+    Codes of drugs and illnesses look like many numbers, so that of sensitive values only words are judged.
+    """
     texts = column.texts.str.strip_chars()
+    if column.emails:
+        return f"{column.emails:,} of {column.different:,} different values look like e-mail addresses"
     if not len(texts):
         return None
-    for what, recognise, share in _RECOGNISERS:
+    for what, recognise, share in _IN_WORDS if sensitive else (*_IN_WORDS, *_IN_NUMBERS):
         found = int(recognise(texts).sum())
-        if found and found >= share * len(texts):
+        if found >= max(share * len(texts), 1 if len(texts) == found else _SOME):
             return f"{found:,} of {len(texts):,} different values look like {what}"
     if _is_family_names(texts):
         return f"many of {len(texts):,} different values look like {PEOPLE}"
@@ -87,12 +95,14 @@ def is_about_one_a_person(column: Sampled, sensitive: bool = False) -> bool:
 
 def is_direct_number(numbers: pl.Series) -> str | None:
     """What numbers of this shape name people by: phones, accounts and cards, or places on the map."""
-    if not len(numbers) or numbers.n_unique() <= len(numbers) * _HALF:
+    if not len(numbers):
         return None
     texts = numbers.cast(pl.String).str.strip_chars()
     long = texts.str.contains(r"^\+?\d{9,19}$") & ~texts.str.ends_with("000")
     if float(long.mean() or 0.0) > _NEARLY_ALL:  # type: ignore[arg-type]
         return "long numbers look like phones, accounts or cards"
+    if numbers.n_unique() <= len(numbers) * _HALF:
+        return None
     degrees = texts.str.contains(r"^[-+]?(?:1[0-7]\d|\d{1,2})\.\d{4,8}$")
     if float(degrees.mean() or 0.0) > 0.8:  # type: ignore[arg-type]
         return "numbers of 4 decimals and more look like coordinates"
@@ -109,7 +119,7 @@ _IP = (
     r"^(?:[0-9a-f]{0,4}:){4,7}[0-9a-f]{0,4}$|^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|"
     r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$"
 )
-_ACCOUNT = r"^[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?$"
+_ACCOUNT = r"(?i)^[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?$"
 _CARD = r"^(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6\d{3})(?:[ -]?\d{4}){3}$|^3[47]\d\d[ -]?\d{6}[ -]?\d{5}$"
 _NATIONAL = (
     r"^\d{3}-\d{2}-\d{4}$|^\d{6,8}[-+]\d{4}$|^\d{8}-?[A-HJ-NP-TV-Z]$|^[XYZ]\d{7}[A-Z]$|^[A-Z]\d{9}$|"
@@ -132,6 +142,7 @@ _STREET = (
 )
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}$"
 _SAINT = r"^(?:san|santa|santo|sant|sao|sankt|saint|sainte|st|ste|sveti|szent|port|fort|mount|lake)\b"
+_INITIALS = r"^(?:\p{Lu}\.\s?){1,3}\p{Lu}[\p{L}'-]{2,}$|^\p{Lu}[\p{L}'-]{2,},\s?(?:\p{Lu}\.?\s?){1,3}$"
 _FAMILY = (
     r"(?:mayer|meyer|meier|berger|hofer|stein|wski|wska|cki|cka|dzki|wicz|czyk|ović|ovic|evic|escu|eanu|oğlu|oglu|"
     r"nguez|ndez|[aeiouylrmn]rez|nez|mez|lez|quez|elli|etti|ucci|opoulos|akis|idis|ssen|nsen|rsen|lsen|tsson|nsson|lsson|"
@@ -157,7 +168,7 @@ def _phones(texts: pl.Series) -> pl.Series:
     digits = texts.str.count_matches(r"\d")
     marked = texts.str.contains(
         r"^(?i:tel\.?:?\s*)?(?:\+\d[\d ()/.-]+|00\d[\d ()/.-]{8,}|\(0?\d{2,5}\)[\d /.-]+|0\d{1,5}[ /-][\d /-]+|"
-        r"\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}|0\d(?:[ .]\d\d){4}|\d{3}(?:[ -]\d{3}){2})$"
+        r"\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}|0\d(?:[ .]\d\d){4}|\d{3}(?:[ -]\d{3}){2}|0\d{9,13})$"
     )
     return marked & digits.is_between(7, 15) & ~texts.str.contains(f"{_DATE}|{_CODES}")
 
@@ -183,30 +194,32 @@ def _have_word(texts: pl.Series, words: pl.Series) -> pl.Series:
 
 
 def _people(texts: pl.Series) -> pl.Series:
-    """Whether a text of few words without digits holds a given name; towns of saints are none."""
+    """Whether a text of few words holds a given name, or is one with initials; towns of saints are none."""
     plain = folded(texts)
     found = _have_word(plain, _names()[0]) & ~plain.str.contains(r"\d") & ~plain.str.contains(_SAINT)
-    return found & (plain.str.len_chars() <= 60)
+    return (found | texts.str.contains(_INITIALS)) & (plain.str.len_chars() <= 60)
 
 
 def _is_family_names(texts: pl.Series) -> bool:
     """Whether one in four is a common family name, or ends like one."""
     plain = folded(texts)
-    single = plain.str.contains(r"^\p{L}[\p{L}' -]{1,30}$")
+    single = plain.str.contains(r"^\p{L}[\p{L}'., -]{1,30}$")
     found = single & (_have_word(plain, _names()[1]) | plain.str.contains(_FAMILY))
     return len(texts) >= 2 * _FEW_TEXTS and bool(found.mean() >= 0.25)  # type: ignore[operator]
 
 
-_RECOGNISERS: tuple[tuple[str, Callable[[pl.Series], pl.Series], float], ...] = (
-    ("e-mail addresses", _like(_EMAIL), 0.0),  # one is too many
+_Recognisers = tuple[tuple[str, Callable[[pl.Series], pl.Series], float], ...]
+_IN_WORDS: _Recognisers = (
     ("web addresses", _like(_URL), _HALF),
     ("addresses of computers", _like(_IP), _HALF),
+    ("postal addresses", _like(_STREET), _HALF),
+    (PEOPLE, _people, 1 / 3),
+)
+_IN_NUMBERS: _Recognisers = (
     ("accounts", _like(_ACCOUNT), _HALF),
     ("payment cards", _like(_CARD), _HALF),
     ("coordinates", _like(_COORDINATES), _HALF),
     ("personal numbers of a state", _like(_NATIONAL), _HALF),
     ("phone numbers", _phones, _HALF),
     ("number plates", _like(_PLATE), _HALF),
-    ("postal addresses", _like(_STREET), _HALF),
-    (PEOPLE, _people, 1 / 3),
 )

@@ -45,14 +45,14 @@ _OCCUPATION = (
 _NAME = (
     "name|names|surname|vorname|nachname|familienname|zuname|nom|prenom|nombre|nombres|apellido|apellidos|nome|cognome|"
     "sobrenome|apelido|naam|voornaam|achternaam|imie|nazwisko|namn|fornamn|efternamn|navn|fornavn|efternavn|etternavn|"
-    "jmeno|prijmeni|isim|soyad|soyadi|adsoyad|имя|фамилия|отчество|ф?ио"
+    "jmeno|prijmeni|isim|soyad|soyadi|adsoyad|имя|фамилия|отчество|ф?ио|姓名|氏名|名前|성명|이름|nimi|nev|ho ten"
 )
 _WHOSE = (
     "first|last|full|given|family|middle|maiden|patient|patients|person|client|customer|user|member|employee|student|"
     "owner|contact|complet|completo|completa|de|del|famille|voller|und|i|and|e|y|et|en"
 )
 _REACHED = (
-    "e?mail|mailadresse|correo|courriel|phone|telephone|telefon|telefono|telefone|telefoon|tel|fon|handy|mobile|movil|"
+    "mobil|mobiltelefon|tlf|gsm|e?mail|mailadresse|correo|courriel|phone|telephone|telefon|telefono|telefone|telefoon|tel|fon|handy|mobile|movil|"
     "cell|cellphone|cellulare|celular|komorka|fax|iban|bic|konto|kontonummer|account|accountnumber|compte|cuenta|conta|"
     "rekening|rekeningnummer|creditcard|kreditkarte|kartennummer|cardnumber|passport|reisepass|ausweis|passeport|"
     "pasaporte|passaporto|paszport|pesel|nif|dni|curp|cpf|bsn|codicefiscale|address|adresse|anschrift|street|strasse|"
@@ -63,6 +63,16 @@ _REACHED = (
     "instagram|facebook|photo|foto|remark|remarks|comment|comments|bemerkung|bemerkungen|kommentar|notiz|notizen|"
     "freitext|freetext|remarque|remarques|commentaire|commentaires|observaciones|comentario|comentarios|osservazioni|"
     "commento|observacoes|opmerking|opmerkingen|uwagi|komentarz|телефон|адрес|почта"
+)
+
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ł": "l", "Ł": "L", "\u0131": "i", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "æ": "ae"}
+)
+_ORDINARY = re.compile(
+    r"\b(?:age|alter|edad|eta|idade|leeftijd|wiek|sex|gender|geschlecht|sexe|sexo|sesso|geslacht|plec|zip|plz|postal|city|town|"
+    r"ort|stadt|ville|ciudad|citta|cidade|stad|miasto|country|land|pays|pais|paese|kraj|region|state|year|jahr|annee|ano|"
+    r"anno|jaar|rok|date|datum|fecha|data|week|woche|month|monat|group|gruppe|class|status|type|typ|code|value|wert|ward|"
+    r"station|clinic|hospital|department|race|marital|education|degree|weight|height|nationality|language)s?\b"
 )
 
 
@@ -84,14 +94,9 @@ _ABOUT_IT = re.compile(
 
 def words_of(heading: str) -> str:
     """The heading as small letters without accents, a space between its words."""
-    apart = (
-        re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", heading)
-        .replace("ß", "ss")
-        .replace("ł", "l")
-        .replace("Ł", "L")
-    )
+    apart = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", heading).translate(_LETTERS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", apart) if not unicodedata.combining(c))
-    return " ".join(re.findall(r"[^\W_]+", plain.lower()))
+    return " ".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", plain).lower()))
 
 
 def names_an_identifier(heading: str) -> bool:
@@ -113,3 +118,9 @@ def is_private(heading: str) -> bool:
 def is_occupation(heading: str) -> bool:
     """Whether a heading speaks of an occupation, which is private where nothing else is."""
     return bool(_OFTEN_SENSITIVE.search(words_of(heading)))
+
+
+def is_known(heading: str) -> bool:
+    """Whether a heading is one that tables have: what else is in a first line may be a person."""
+    known = (names_an_identifier, names_people, is_private, is_occupation)
+    return bool(_ORDINARY.search(words_of(heading))) or any(about(heading) for about in known)

@@ -12,13 +12,20 @@ from republish.errors import SchemaError, ViewError
 from republish.schema.column_names import listed, require_names
 from republish.schema.schema import Category, Column, Date, Number, Schema
 from republish.sources.direct_identifiers import (
+    FEW_PEOPLE,
     Sampled,
     directly_identifying,
     is_about_one_a_person,
     is_direct_number,
     is_prose,
 )
-from republish.sources.headings import is_occupation, is_private, names_an_identifier, names_people
+from republish.sources.headings import (
+    is_known,
+    is_occupation,
+    is_private,
+    names_an_identifier,
+    names_people,
+)
 from republish.sources.private_values import are_private
 from republish.sources.tables import read_table
 from republish.sources.values import is_of_kind, require_single_values
@@ -27,6 +34,7 @@ _DATA = re.compile(r"[-+]?\d[\d.,:/ -]*|")  # a number, a date or nothing: no na
 _FREE_TEXT = 40  # mean characters above which a text column is prose, not a category
 _MOST_COLUMNS = 1000  # that a person can be asked of
 NONE = "none"
+AMBIGUOUS = "several columns look sensitive, and a series protects one"
 NO_SENSITIVE = (
     "no column looks sensitive: without one a series hides who is who, and nothing of what is said of them"
 )
@@ -55,14 +63,38 @@ def propose(source: Any) -> list[Proposal]:
             "matter, or write a schema.toml"
         )
     require_single_values(table)
-    if sum(_is_data(table[name]) for name in table.columns) > table.width / 3:
+    if _has_no_header(table):
         raise ViewError(
             "the first line must hold the names of the columns; it looks like a row of data: add a header"
         )
     proposals = [_about(table[name]) for name in table.columns]
-    identifier = _best(proposals, "identifier")
-    sensitive = _best(proposals, "sensitive")
-    return [p if p in (identifier, sensitive) else _second(p) for p in proposals]
+    chosen = (_identifier(proposals), _sensitive(proposals))
+    return [p if p in chosen else _second(p) for p in proposals]
+
+
+def rivals(proposals: list[Proposal]) -> list[str]:
+    """The columns that look as sensitive as the one that is proposed: which of them is, only a person can say."""
+    proposed = [p for p in proposals if p.role == "sensitive"]
+    return [p.name for p in proposals if p.why == _RIVAL and proposed]
+
+
+def _has_no_header(table: pl.DataFrame) -> bool:
+    """Whether the names look like a row: many are like their values, or all are words that nobody knows as headings."""
+    if sum(_is_data(table[name]) for name in table.columns) > table.width / 3:
+        return True
+    return table.width > 1 and all(
+        not is_known(name) and _is_word_among_words(table[name]) for name in table.columns
+    )
+
+
+def _is_word_among_words(column: pl.Series) -> bool:
+    """Whether name and nearly all values are words that begin with a capital."""
+    capital = r"^\p{Lu}\p{Ll}+"
+    texts = column.drop_nulls()
+    if column.dtype != pl.String or not len(texts):
+        return False
+    like = float(texts.str.contains(capital).mean() or 0.0)  # type: ignore[arg-type]
+    return bool(pl.Series([column.name]).str.contains(capital).item()) and like > 0.9
 
 
 def _is_data(column: pl.Series) -> bool:
@@ -77,22 +109,29 @@ def _is_data(column: pl.Series) -> bool:
 
 
 def _second(proposal: Proposal) -> Proposal:
-    """A column whose proposed role another column has: what names people is dropped, the rest may identify them."""
+    """A column whose role another has: it is left out, for it would name people or show what is private.
+
+    An occupation may be known from elsewhere.
+    """
     if proposal.role == "identifier":
         return replace(proposal, role="drop", why="nearly every row has its own value: it would name people")
+    if proposal.why == _OF_OCCUPATION:
+        return replace(proposal, role="quasi-identifier", why="may be known from elsewhere")
     if proposal.role == "sensitive":
-        return replace(proposal, role="quasi-identifier", why="another column is the sensitive one")
+        return replace(proposal, role="drop", why=_RIVAL if proposal.why == _OF_HEADING else _ANOTHER)
     return proposal
 
 
-def _best(proposals: list[Proposal], role: str) -> Proposal | None:
-    """The first identifier, one with the name of one before others; the last sensitive column, no occupation first."""
-    found = [p for p in proposals if p.role == role]
-    if role == "identifier":
-        found = [p for p in found if names_an_identifier(p.name)] or found
-        return found[0] if found else None
-    found = [p for p in found if p.why != _OF_OCCUPATION] or found
-    return found[-1] if found else None
+def _identifier(proposals: list[Proposal]) -> Proposal | None:
+    """The first identifier, one with the name of one before others."""
+    found = [p for p in proposals if p.role == "identifier"]
+    return next((p for p in found if names_an_identifier(p.name)), found[0] if found else None)
+
+
+def _sensitive(proposals: list[Proposal]) -> Proposal | None:
+    """The last column whose values are private, else whose heading is, else an occupation."""
+    found = [p for p in proposals if p.role == "sensitive"]
+    return max(found, key=lambda p: (-_WEAK.get(p.why, 0), found.index(p)), default=None)
 
 
 def _about(column: pl.Series) -> Proposal:
@@ -108,8 +147,11 @@ def _about(column: pl.Series) -> Proposal:
     seen = Sampled.of(different, len(filled))
     private = _private(name, kind, seen) if distinct > 1 else None
     direct = _direct(filled, kind, seen, private is not None)
-    if kind == "category" and distinct == rows > 1 and (private is None or direct is not None):
+    counted = kind == "number" and private is None and _are_numbers_of_people(filled, distinct)
+    if (kind == "category" or counted) and distinct == rows > 1 and (private is None or direct is not None):
         return Proposal(name, "identifier", None, "every row has its own value")
+    if counted:
+        return Proposal(name, "drop", None, "nearly every row has its own whole number: it would name people")
     if direct is not None:
         return Proposal(name, "drop", None, direct)
     if private is not None:
@@ -121,21 +163,34 @@ def _about(column: pl.Series) -> Proposal:
     )
 
 
+_OF_HEADING = "its name speaks of something private"
 _OF_OCCUPATION = "its name speaks of an occupation"
+_WEAK = {_OF_HEADING: 1, _OF_OCCUPATION: 2}
+_ANOTHER = "it looks sensitive too, and a series protects one column; published as it is it would show it"
+_RIVAL = "its name speaks of something private too, and a series protects one column"
 
 
 def _private(name: str, kind: str, seen: Sampled) -> str | None:
     """Why a column is one that nobody may learn of a person, by its heading or its values."""
-    if is_private(name):
-        return "its name speaks of something private"
     found = are_private(seen.texts) if kind == "category" else None
-    return found or (_OF_OCCUPATION if is_occupation(name) else None)
+    if found is not None:
+        return found
+    if is_private(name):
+        return _OF_HEADING
+    return _OF_OCCUPATION if is_occupation(name) else None
+
+
+def _are_numbers_of_people(filled: pl.Series, distinct: int) -> bool:
+    """Whether whole numbers tell people apart: nearly everybody has one of their own."""
+    if len(filled) <= FEW_PEOPLE or distinct <= 0.9 * len(filled):
+        return False
+    return bool(filled.cast(pl.String).str.contains(r"^\s*\d+\s*$").all())
 
 
 def _direct(filled: pl.Series, kind: str, seen: Sampled, private: bool) -> str | None:
     """Why a column names people by itself, by its values, or by its heading where values do not speak against it."""
     if kind == "category":
-        found = directly_identifying(seen)
+        found = directly_identifying(seen, private)
         if found is not None:
             return found
         if is_prose(seen, 0.5):
@@ -166,7 +221,10 @@ def with_sensitive(proposals: list[Proposal], name: str) -> list[Proposal]:
             raise SchemaError(
                 f"the sensitive column must be one of the table, or {NONE}; it has {listed(p.name for p in proposals)}"
             )
-        return [_second(p) if p.role == "sensitive" else p for p in proposals]
+        return [
+            replace(p, role="quasi-identifier") if p.role == "sensitive" or p.why in (_RIVAL, _ANOTHER) else p
+            for p in proposals
+        ]
     said = "said to be the sensitive one"
     return [
         replace(p, role="sensitive", why=said)
@@ -174,6 +232,16 @@ def with_sensitive(proposals: list[Proposal], name: str) -> list[Proposal]:
         else (_second(p) if p.role == "sensitive" else p)
         for p in proposals
     ]
+
+
+def with_identifier(proposals: list[Proposal], name: str) -> list[Proposal]:
+    """The proposals with that column as the identifier."""
+    if name not in (p.name for p in proposals):
+        raise SchemaError(
+            f"the identifier must be a column of the table; it has {listed(p.name for p in proposals)}"
+        )
+    said = Proposal(name, "identifier", None, "said to be the identifier")
+    return [said if p.name == name else (_second(p) if p.role == "identifier" else p) for p in proposals]
 
 
 def schema_from(proposals: list[Proposal]) -> Schema:
