@@ -60,7 +60,9 @@ class Maker(ABC):
     def __init__(self, series: Series, options: PublishOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
         self.policy, self.schema = series.policy, series.schema
-        self.number = len(series.records) + 1
+        records = series.records
+        self.number = len(records) + 1
+        self.last_rows = records[-1].payload["rows"] if records else 0
         self.secret = series.secret()
         self.open = ExitStack()
 
@@ -89,7 +91,7 @@ class Maker(ABC):
         return None
 
     @abstractmethod
-    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+    def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write what is kept in private; return what the ledger keeps of it."""
 
 
@@ -104,8 +106,7 @@ class OneProcess(Maker):
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
-        records = series.records
-        self.found = turnout(self.raw.people, self.memory, records[-1].payload["rows"] if records else 0)
+        self.found = turnout(self.raw.people, self.memory, self.last_rows)
         return self.found
 
     def spelling(self) -> str:
@@ -136,6 +137,7 @@ class OneProcess(Maker):
         size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
+        del release  # what is checked is read back
         crash_points.reach("release-written")
         self.step(STEPS[3])
         with stored_table(draft.folder) as table:
@@ -154,7 +156,7 @@ class OneProcess(Maker):
         source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
         return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
 
-    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+    def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""
         self.step(STEPS[5])
         membership = draft.private_file("membership")
@@ -199,51 +201,43 @@ def publish(
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done, size = _made(maker, draft, as_of, found.rows, meant)
+                done = _made(maker, draft, as_of, found.rows, meant)
                 if not dry_run:
-                    _committed(maker, draft, done, size, head)
+                    _committed(maker, draft, done, head)
     return done
 
 
-def _made(
-    maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]
-) -> tuple[Published, Size]:
+def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
     pieces = maker.write(draft, as_of)
     verification = verified([piece.verification for piece in pieces], maker.policy.requirements)
     verification = verification.with_checks(*maker.of_whole(pieces))
     verification.require()
     crash_points.reach("verified")
-    sums = [piece.sums for piece in pieces]
-    size = Size(
-        sum(one.rows for one in sums),
-        sum(one.groups for one in sums),
-        sum(piece.suppressed for piece in pieces),
-        sum(one.counterfeits for one in sums),
-    )
-    done = Published(
+    suppressed = sum(piece.suppressed for piece in pieces)
+    measures = measures_of([piece.sums for piece in pieces], maker.schema, suppressed)
+    return Published(
         number=maker.number,
         as_of=as_of,
         rows=rows,
-        suppressed=size.suppressed,
-        counterfeits=size.counterfeits,
-        groups=size.groups,
+        suppressed=suppressed,
+        counterfeits=measures.counterfeits,
+        groups=measures.groups,
         arrivals=maker.arrivals,
-        measures=measures_of(sums, maker.schema, size.suppressed),
+        measures=measures,
         verification=verification,
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         meant=meant,
     )
-    return done, size
 
 
-def _committed(maker: Maker, draft: Draft, done: Published, size: Size, head: Entry) -> None:
+def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None:
     """Refuse what the gate refuses; write what is kept in private, and commit it all in one step."""
     if done.gate is not None:
         done.gate.require()
     crash_points.reach("gated")
-    kept = maker.keep(draft, done.as_of, size)
+    kept = maker.keep(draft, done)
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
     payload = done.as_dict() | kept | policy_record(maker.policy)

@@ -36,7 +36,7 @@ from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.plausibility import Turnout
 from republish.publishing.private_files import needs_fresh_base, write_private
-from republish.publishing.result import PublishOptions
+from republish.publishing.result import Published, PublishOptions
 from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
@@ -80,9 +80,8 @@ class InParts(Maker):
         self.sizes = Sizes.of(self.domains.rows, self.division.part_rows, self.division.parts)
         self.step(STEPS[1])
         self.people, found = self._people(view)
-        self.found, self.arrivals, records = found, found.arrivals, self.series.records
-        last = records[-1].payload["rows"] if records else 0
-        return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, last)
+        self.found, self.arrivals = found, found.arrivals
+        return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, self.last_rows)
 
     def group(self) -> None:
         """Run the publisher on every part."""
@@ -133,13 +132,14 @@ class InParts(Maker):
             )
         ]
 
-    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+    def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Take over what the shards wrote in private, with a fresh base of the memory now and then."""
         written, places, making = self.written, self.places, self.making
         draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
         used = {path for w in written for path in w.files}
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
-        write_about(draft.folder, about_release(self.policy, self.number, as_of, size))
+        size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits)
+        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size))
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}
