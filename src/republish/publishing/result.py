@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PublishOptions:
-    """When the release is as of, whether it is only tried, what outsiders know, what is meant: see `Series.publish`."""
+class ReleaseOptions:
+    """What `Series.publish` is told besides the view."""
 
     as_of: str | None = None
     dry_run: bool = False

@@ -19,7 +19,7 @@ from republish.publishing.plausibility import Turnout, other_spelling, require_p
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
-from republish.publishing.result import Published, PublishOptions
+from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
 from republish.release.release import TABLE_CSV, stored_table
@@ -57,7 +57,7 @@ class Maker(ABC):
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
 
-    def __init__(self, series: Series, options: PublishOptions, step: Progress) -> None:
+    def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
         self.policy, self.schema = series.policy, series.schema
         records = series.records
@@ -182,9 +182,9 @@ class OneProcess(Maker):
 def publish(
     series: Series,
     view: Any,
-    options: PublishOptions,
+    options: ReleaseOptions,
     progress: Progress | None = None,
-    make: Callable[[Series, PublishOptions, Progress], Maker] = OneProcess,
+    make: Callable[[Series, ReleaseOptions, Progress], Maker] = OneProcess,
 ) -> Published:
     """One release of a view: see `Series.publish`; `make` says who makes its pieces."""
     ledger, dry_run = series.ledger, options.dry_run

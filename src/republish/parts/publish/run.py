@@ -36,7 +36,7 @@ from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.plausibility import Turnout
 from republish.publishing.private_files import needs_fresh_base, write_private
-from republish.publishing.result import Published, PublishOptions
+from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
@@ -54,7 +54,7 @@ STEPS = ("looking over the view", "recognising people", "grouping", "writing and
 
 
 @dataclass(frozen=True)
-class Division:
+class Workforce:
     """Who moves the blocks of a release made in parts of about `part_rows`, or in so many `parts`."""
 
     mover: Mover[Any]
@@ -67,17 +67,17 @@ class InParts(Maker):
 
     steps = STEPS
 
-    def __init__(self, division: Division, series: Series, options: PublishOptions, step: Progress) -> None:
+    def __init__(self, workforce: Workforce, series: Series, options: ReleaseOptions, step: Progress) -> None:
         super().__init__(series, options, step)
         require_in_parts(self.policy)
-        self.division, self.mover = division, division.mover
+        self.workforce, self.mover = workforce, workforce.mover
 
     def read(self, view: Any) -> Turnout:
         """Look over the view, then let everyone in it meet what is remembered of her."""
         self.step(STEPS[0])
         self.domains = self._survey(view)
         self.schema = self.domains.schema
-        self.sizes = Sizes.of(self.domains.rows, self.division.part_rows, self.division.parts)
+        self.sizes = Sizes.of(self.domains.rows, self.workforce.part_rows, self.workforce.parts)
         self.step(STEPS[1])
         self.people, found = self._people(view)
         self.found, self.arrivals = found, found.arrivals
