@@ -27,12 +27,11 @@ from republish.policy import Policy, read_policy
 from republish.publishers import Publisher
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
-from republish.publishing.options import PublishOptions
 from republish.publishing.policy_record import (
     is_as_recorded,
     require_as_recorded,
 )
-from republish.publishing.result import Published
+from republish.publishing.result import Published, ReleaseOptions
 from republish.release.domains import Scales
 from republish.release.release import Release, read_release
 from republish.schema.schema import Schema
@@ -275,7 +274,7 @@ class Series:
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one.
         """
-        options = PublishOptions(as_of, dry_run, compromised, meant)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)

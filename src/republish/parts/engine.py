@@ -12,9 +12,9 @@ from republish.errors import PolicyError
 from republish.parts.attack.run import EXCLUDING, FoundInParts, attack_in_parts
 from republish.parts.blocks import Mover
 from republish.parts.measure import measure_in_parts
-from republish.parts.publish.run import STEPS, Division, InParts
+from republish.parts.publish.run import STEPS, InParts, Workforce
 from republish.parts.verify.run import verify_in_parts
-from republish.publishing.options import PublishOptions
+from republish.publishing.result import ReleaseOptions
 from republish.publishing.run import Progress, publish
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Engine(ABC):
         return self.mover()
 
     def publish(
-        self, series: Series, view: Any, options: PublishOptions, progress: Progress | None = None
+        self, series: Series, view: Any, options: ReleaseOptions, progress: Progress | None = None
     ) -> Published:
         """One release of a view: see `Series.publish`."""
         if options.compromised is not None:
@@ -57,7 +57,7 @@ class Engine(ABC):
             )
         mover = self.mover()
         try:
-            make = partial(InParts, Division(mover, self.part_rows, self.parts))
+            make = partial(InParts, Workforce(mover, self.part_rows, self.parts))
             return publish(series, view, options, progress, make)
         finally:
             mover.release()

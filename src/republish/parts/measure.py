@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +25,11 @@ from republish.parts.publish.plan import Sizes
 from republish.parts.survey import plain
 from republish.release.cells import Cells
 from republish.release.domains import Scales
-from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read_release
+from republish.release.grouped_table import GroupedTable
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, release_of
 from republish.requirements import Whole
 from republish.schema.schema import Schema
-from republish.sources.paths import read_csv
+from republish.sources.paths import read_csv, tables_together
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -165,28 +165,21 @@ class Adding:
         task = blocks[0].to
         i = bisect_right([one.first for one in self.releases], task) - 1
         one = self.releases[i]
-        with tempfile.TemporaryDirectory(prefix="republish-") as folder:
-            _write_shard(Path(folder), blocks, one.shift(task))
-            release = read_release(Path(folder), self.schema, one.scales)
+        release = release_of(_shard(blocks, one.shift(task)), self.schema, one.scales)
         answers = None if self.workloads is None else estimated_counts(release, self.workloads[i])
         yield fact((i, sums_of(release, (one.scales.values, self.wholes[i])), answers))
 
 
-def _write_shard(folder: Path, blocks: Sequence[Block], shift: int) -> None:
-    """Write a shard, its groups numbered from 1, as a release in parts: a part may lack a column that others have."""
-    (folder / TABLE_PARQUET).mkdir()
-    renumbered = (pl.col(GROUP) - shift).cast(pl.Int32)
-    tables = [block for block in blocks if block.kind == TABLE]
+def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
+    """A shard as a table of its own, its groups numbered from 1: a part may lack a column that others have."""
+    back = (pl.col(GROUP) - shift).cast(pl.Int32)
+    tables = [table_of(block).with_columns(back) for block in blocks if block.kind == TABLE]
     if not tables:
         raise LedgerError(
             "a release has counterfeits in groups without rows; restore the series from a backup"
         )
-    for i, block in enumerate(tables):
-        rows = table_of(block).with_columns(renumbered)
-        rows.write_parquet(folder / TABLE_PARQUET / f"part-{i:05d}.parquet", compression="uncompressed")
     false = tables_of(blocks, FALSE)
-    if false.height:
-        false.with_columns(renumbered).write_csv(folder / COUNTERFEITS)
+    return GroupedTable(tables_together(tables), false.with_columns(back) if false.height else None)
 
 
 @dataclass(frozen=True)

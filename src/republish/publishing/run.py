@@ -15,12 +15,11 @@ from republish.microdata import read_view
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.compromised_records import compromised_table, with_compromised
-from republish.publishing.options import PublishOptions
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
-from republish.publishing.result import Published
+from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
 from republish.release.release import TABLE_CSV, stored_table
@@ -42,17 +41,14 @@ class MadePiece(Protocol):
     @property
     def verification(self) -> Verification:
         """Its checks."""
-        ...
 
     @property
     def sums(self) -> Sums:
         """What adds up of its measures."""
-        ...
 
     @property
     def suppressed(self) -> int:
         """Rows of the view that it leaves out."""
-        ...
 
 
 class Maker(ABC):
@@ -61,10 +57,12 @@ class Maker(ABC):
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
 
-    def __init__(self, series: Series, options: PublishOptions, step: Progress) -> None:
+    def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
         self.policy, self.schema = series.policy, series.schema
-        self.number = len(series.records) + 1
+        records = series.records
+        self.number = len(records) + 1
+        self.last_rows = records[-1].payload["rows"] if records else 0
         self.secret = series.secret()
         self.open = ExitStack()
 
@@ -77,12 +75,8 @@ class Maker(ABC):
         """Run the publisher."""
 
     @abstractmethod
-    def write(self, draft: Draft, as_of: str) -> None:
-        """Write what may leave the house."""
-
-    @abstractmethod
-    def check(self, draft: Draft) -> Sequence[MadePiece]:
-        """Every piece as it was read back and checked."""
+    def write(self, draft: Draft, as_of: str) -> Sequence[MadePiece]:
+        """Write what may leave the house; return every piece as it was read back and checked."""
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
         """What is checked of all pieces together."""
@@ -93,7 +87,7 @@ class Maker(ABC):
         return None
 
     @abstractmethod
-    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+    def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write what is kept in private; return what the ledger keeps of it."""
 
 
@@ -108,8 +102,7 @@ class OneProcess(Maker):
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
-        records = series.records
-        found = turnout(self.raw.people, self.memory, records[-1].payload["rows"] if records else 0)
+        found = turnout(self.raw.people, self.memory, self.last_rows)
         assert self.view.identifiers is not None
         self.found = with_spelling(found, self.raw.people, self.view.identifiers, self.secret, self.memory)
         return self.found
@@ -129,21 +122,20 @@ class OneProcess(Maker):
         digests = self.raw.row_digests(self.secret, self.series.row_digests)
         self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
 
-    def write(self, draft: Draft, as_of: str) -> None:
-        """Write the table for people and for programs."""
+    def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
+        """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
         self.step(STEPS[2])
-        release, self.group_of_row = self.piece.built()
         grouping = self.piece.grouping
+        release, group_of_row = self.piece.built()
         size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
-
-    def check(self, draft: Draft) -> Sequence[CheckedPiece]:
-        """The one piece, and who is new in it, came back, left or changed."""
+        del release  # what is checked is read back
+        crash_points.reach("release-written")
         self.step(STEPS[3])
         with stored_table(draft.folder) as table:
-            self.checked = self.piece.checked(table, self.group_of_row, draft.folder / TABLE_CSV)
-        self.seen = self.piece.seen(self.group_of_row)
+            self.checked = self.piece.checked(table, group_of_row, draft.folder / TABLE_CSV)
+        self.seen = self.piece.seen(group_of_row)
         self.arrivals = compare(self.seen, self.number, self.memory)
         return [self.checked]
 
@@ -157,7 +149,7 @@ class OneProcess(Maker):
         source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
         return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
 
-    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+    def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""
         self.step(STEPS[5])
         membership = draft.private_file("membership")
@@ -183,9 +175,9 @@ class OneProcess(Maker):
 def publish(
     series: Series,
     view: Any,
-    options: PublishOptions,
+    options: ReleaseOptions,
     progress: Progress | None = None,
-    make: Callable[[Series, PublishOptions, Progress], Maker] = OneProcess,
+    make: Callable[[Series, ReleaseOptions, Progress], Maker] = OneProcess,
 ) -> Published:
     """One release of a view: see `Series.publish`; `make` says who makes its pieces."""
     ledger, dry_run = series.ledger, options.dry_run
@@ -202,53 +194,43 @@ def publish(
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done, size = _made(maker, draft, as_of, found.rows, meant)
+                done = _made(maker, draft, as_of, found.rows, meant)
                 if not dry_run:
-                    _committed(maker, draft, done, size, head)
+                    _committed(maker, draft, done, head)
     return done
 
 
-def _made(
-    maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]
-) -> tuple[Published, Size]:
+def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
-    maker.write(draft, as_of)
-    crash_points.reach("release-written")
-    pieces = maker.check(draft)
+    pieces = maker.write(draft, as_of)
     verification = verified([piece.verification for piece in pieces], maker.policy.requirements)
     verification = verification.with_checks(*maker.of_whole(pieces))
     verification.require()
     crash_points.reach("verified")
-    sums = [piece.sums for piece in pieces]
-    size = Size(
-        sum(one.rows for one in sums),
-        sum(one.groups for one in sums),
-        sum(piece.suppressed for piece in pieces),
-        sum(one.counterfeits for one in sums),
-    )
-    done = Published(
+    suppressed = sum(piece.suppressed for piece in pieces)
+    measures = measures_of([piece.sums for piece in pieces], maker.schema, suppressed)
+    return Published(
         number=maker.number,
         as_of=as_of,
         rows=rows,
-        suppressed=size.suppressed,
-        counterfeits=size.counterfeits,
-        groups=size.groups,
+        suppressed=suppressed,
+        counterfeits=measures.counterfeits,
+        groups=measures.groups,
         arrivals=maker.arrivals,
-        measures=measures_of(sums, maker.schema, size.suppressed),
+        measures=measures,
         verification=verification,
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         meant=meant,
     )
-    return done, size
 
 
-def _committed(maker: Maker, draft: Draft, done: Published, size: Size, head: Entry) -> None:
+def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None:
     """Refuse what the gate refuses; write what is kept in private, and commit it all in one step."""
     if done.gate is not None:
         done.gate.require()
     crash_points.reach("gated")
-    kept = maker.keep(draft, done.as_of, size)
+    kept = maker.keep(draft, done)
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
     payload = done.as_dict() | kept | policy_record(maker.policy)

@@ -17,7 +17,7 @@ from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.memory.memory import Memory, sight
 from republish.metrics.sums import Sums, sums_of
-from republish.microdata import Microdata, sensitive_codes
+from republish.microdata import Microdata, no_codes, sensitive_codes
 from republish.publishers import Publisher
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
@@ -75,16 +75,13 @@ class Piece:
         found = verify_stored(table, view.schema, terms.requirements, self.large, csv)
         release = release_of(table, view.schema, Scales.of(view))
         sensitive = view.schema.sensitive
-        codes = (
-            np.zeros(release.rows, dtype=np.int32)
-            if sensitive is None
-            else sensitive_codes(release.rest[sensitive.name], sensitive, view.values)[0]
+        codes, _ = (
+            sensitive_codes(release.rest[sensitive.name], sensitive, view.values)
+            if sensitive is not None
+            else no_codes(release.rows)
         )
-        shown = (
-            None
-            if terms.reasoning is None
-            else Shown(terms.reasoning.respondents(view), release.group, codes)
-        )
+        reasoning = terms.reasoning
+        shown = Shown(reasoning.respondents(view), release.group, codes) if reasoning is not None else None
         checks = [
             verify_against_view(release, view, group),
             *checks_of_beliefs(terms.publisher.bt, view, group),

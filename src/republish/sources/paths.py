@@ -67,7 +67,7 @@ def read_parquet(place: Path | Sequence[Path], columns: Sequence[str] | None = N
     if len(parts) == 1:
         return _read(parts[0], columns)
     frames = [_read(part, None if columns is None else _held(part, columns)) for part in parts]
-    table = _together(frames)
+    table = tables_together(frames)
     if columns is None:
         return table
     lacking = [name for name in columns if name not in table.columns]
@@ -95,7 +95,7 @@ def parquet_schema(place: Path | Sequence[Path]) -> Mapping[str, pl.DataType]:
     parts = _parts(place)
     if len(parts) == 1:
         return _schema(parts[0])
-    return _together([pl.DataFrame(schema=_schema(part)) for part in parts]).schema
+    return tables_together([pl.DataFrame(schema=_schema(part)) for part in parts]).schema
 
 
 def parquet_rows(place: Path | Sequence[Path]) -> int:
@@ -128,6 +128,16 @@ def write_csv(frame: pl.DataFrame, place: Path) -> None:
         frame.write_csv(file)
 
 
+def tables_together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """All rows, with the columns of any part; flags that a part lacks are false there."""
+    flags = {name for frame in frames for name, kind in frame.schema.items() if kind == pl.Boolean}
+    whole = [
+        frame.with_columns(pl.lit(value=False).alias(name) for name in sorted(flags - set(frame.columns)))
+        for frame in frames
+    ]
+    return pl.concat(whole, how="diagonal_relaxed")
+
+
 def _parts(place: Path | Sequence[Path], suffix: str = ".parquet") -> list[Path]:
     """The files of a table, in the order of their rows."""
     if isinstance(place, Sequence):
@@ -144,16 +154,6 @@ def _held(part: Path, columns: Sequence[str]) -> list[str]:
     """Those of these columns that a part has, else any one: it tells how many rows the part has."""
     schema = list(_schema(part))
     return [name for name in columns if name in schema] or schema[:1]
-
-
-def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """All rows, with the columns of any part; flags that a part lacks are false there."""
-    flags = {name for frame in frames for name, kind in frame.schema.items() if kind == pl.Boolean}
-    whole = [
-        frame.with_columns(pl.lit(value=False).alias(name) for name in sorted(flags - set(frame.columns)))
-        for frame in frames
-    ]
-    return pl.concat(whole, how="diagonal_relaxed")
 
 
 def _read(part: Path, columns: Sequence[str] | None) -> pl.DataFrame:
