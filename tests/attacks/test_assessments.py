@@ -98,14 +98,14 @@ def test_nothing_to_attack_is_refused(tmp_path: Path) -> None:
 def test_a_series_that_goes_on_meanwhile_is_refused(marked: Series, monkeypatch: pytest.MonkeyPatch) -> None:
     from republish import attacks
 
-    real = attacks.target_of
+    real = attacks.target_with_views
 
     def slow(series: Series, *rest: object) -> object:
         found = real(series, *rest)
         Series.open(series.root).publish(view(3), as_of="2026-02-01")
         return found
 
-    monkeypatch.setattr(attacks, "target_of", slow)
+    monkeypatch.setattr(attacks, "target_with_views", slow)
     with pytest.raises(LedgerError, match="went on"):
         assess(marked, Adversary(), ["tau"])
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from republish.cli.options import gathered
+from republish.cli.options import gathered, option
 
 given: list[object] = []
 
@@ -17,8 +17,8 @@ given: list[object] = []
 class Colours:
     """Two options."""
 
-    ground: Annotated[str, typer.Option(help="Below.")] = "white"
-    sign: Annotated[bool, typer.Option("--sign/--no-sign", help="On it.")] = True
+    ground: str = option("white", "Below.")
+    sign: bool = option(True, "On it.", "--sign/--no-sign")
 
 
 @gathered

@@ -176,25 +176,20 @@ def _target(
     left_out: dict[str, str] | None,
 ) -> Target:
     """What is attacked; with `left_out`, attacks that need classes which are not at hand go there."""
-    from republish.attacks import BELIEVES, target_of, target_with_views
+    from republish.attacks import BELIEVES, target_with_views
     from republish.attacks import names as names_of
 
-    def target(attacks: Sequence[str]) -> Target:
-        if views is None:
-            return target_of(series, adversary, attacks)
-        return target_with_views(series, adversary, attacks, views)
-
     try:
-        return target(wanted)
+        return target_with_views(series, adversary, wanted, views)
     except PolicyError as problem:
         believers = [name for name in wanted if name in names_of(BELIEVES)]
         others = [name for name in wanted if name not in believers]
         if left_out is None or not believers or not others:
             raise
-        made = target(others)
+        target = target_with_views(series, adversary, others, views)
         wanted[:] = others
         left_out.update(dict.fromkeys(believers, str(problem)))
-        return made
+        return target
 
 
 def _granted(adversary: Adversary, own: bool) -> dict[str, Any]:

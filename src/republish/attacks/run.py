@@ -74,9 +74,11 @@ def target_of(
 
 
 def target_with_views(
-    series: Series, adversary: Adversary, attacks: Sequence[str], views: Sequence[Any]
+    series: Series, adversary: Adversary, attacks: Sequence[str], views: Sequence[Any] | None
 ) -> Target:
-    """A series with codes, and classes where her knowledge needs them, of everyone in its raw views."""
+    """A series with codes, and classes where her knowledge needs them, of everyone in its raw views, if given."""
+    if not views:
+        return target_of(series, adversary, attacks)
     known, numbered = adversary.knowledge, list(enumerate(views, start=1))
     if known is None or not set(attacks) & set(names(BELIEVES)):
         truth = [series.true_codes(number, view) for number, view in numbered]

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from republish.cli.options import Folder
 from republish.cli.output import say
 from republish.cli.publish import telling
 
 
 def backup(
-    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    series: Folder,
     archive: Annotated[Path, typer.Argument(help="File to write, .tar or .tar.gz.")],
     without_secret: Annotated[bool, typer.Option("--without-secret", help="Leave the secret out.")] = False,
 ) -> None:

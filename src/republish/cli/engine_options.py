@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from republish.cli.options import option
 from republish.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -24,16 +23,9 @@ LOCAL = "local[*]"
 class EngineOptions:
     """Where the work runs, and in parts of which size."""
 
-    engine: Annotated[
-        str | None, typer.Option("--engine", help="Where the work runs: spark; this process unless given.")
-    ] = None
-    master: Annotated[
-        str, typer.Option("--master", help="Master of the Spark cluster, such as spark://host:7077 or yarn.")
-    ] = LOCAL
-    part_rows: Annotated[
-        int | None,
-        typer.Option("--part-rows", help="Rows of a part, the work of one task, with --engine spark."),
-    ] = None
+    engine: str | None = option(None, "Where the work runs: spark; this process unless given.")
+    master: str = option(LOCAL, "Master of the Spark cluster, such as spark://host:7077 or yarn.")
+    part_rows: int | None = option(None, "Rows of a part, the work of one task, with --engine spark.")
 
 
 @contextmanager

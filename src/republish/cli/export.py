@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from republish.cli.options import Folder
 from republish.cli.output import Json, say, say_json
 from republish.errors import RepublishError
 from republish.show.numbers import number
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def export(
-    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    series: Folder,
     release: Annotated[int, typer.Argument(help="Number of the release.")],
     url: Annotated[str, typer.Argument(help="The database, postgresql://host/db, or a table of it.")],
     table: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from republish.cli.options import gathered
+from republish.cli.options import gathered, option
 from republish.cli.output import Json, say, say_json, say_table
 
 if TYPE_CHECKING:
@@ -22,18 +22,13 @@ if TYPE_CHECKING:
 class SchemaOptions:
     """Where the roles of columns come from."""
 
-    schema: Annotated[Path | None, typer.Option(help="schema.toml with the role of every column.")] = None
-    view: Annotated[
-        Path | None, typer.Option("--from", help="Propose roles and kinds from this CSV or Parquet file.")
-    ] = None
-    yes: Annotated[bool, typer.Option("--yes", help="Take the proposal without asking.")] = False
-    identifier: Annotated[
-        str | None, typer.Option(help="With --from: the column that tells people apart.")
-    ] = None
-    sensitive: Annotated[
-        str | None,
-        typer.Option(help="With --from: the column that nobody may learn of a person, or none."),
-    ] = None
+    schema: Path | None = option(None, "schema.toml with the role of every column.")
+    view: Path | None = option(None, "Propose roles and kinds from this CSV or Parquet file.", "--from")
+    yes: bool = option(False, "Take the proposal without asking.", "--yes")
+    identifier: str | None = option(None, "With --from: the column that tells people apart.")
+    sensitive: str | None = option(
+        None, "With --from: the column that nobody may learn of a person, or none."
+    )
 
     def read(self, quiet: bool) -> Schema:
         """The schema of the file, or the one that is proposed and confirmed; `quiet` says nothing of the proposal."""
@@ -89,33 +84,22 @@ class SchemaOptions:
 class SeriesOptions:
     """What the series promises, and where it lies."""
 
-    parameter: Annotated[
-        list[str] | None, typer.Option("-p", "--parameter", help="A parameter of the publisher: -p k=5")
-    ] = None
-    require: Annotated[str, typer.Option(help='What every group must satisfy: "k=5,l=3,t=0.4".')] = ""
-    one_table: Annotated[
-        bool, typer.Option("--one-table", help="Accept a publisher that promises nothing over the series.")
-    ] = False
-    gate: Annotated[
-        str,
-        typer.Option(
-            help='Refuse releases that give away too much: "max_determined=0.01,compromised=0.04,attacks=linear".'
-        ),
-    ] = ""
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the series; from the system's entropy if not given.")
-    ] = None
-    knowledge: Annotated[
-        Path | None,
-        typer.Option(help="Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."),
-    ] = None
-    ledger: Annotated[
-        str | None, typer.Option(help="URL of a database for the catalogue; a local file if not given.")
-    ] = None
-    store: Annotated[
-        str | None,
-        typer.Option(help="Folder, or address such as s3://bucket/folder, for releases and memory."),
-    ] = None
+    parameter: list[str] | None = option(None, "A parameter of the publisher: -p k=5", "-p", "--parameter")
+    require: str = option("", 'What every group must satisfy: "k=5,l=3,t=0.4".')
+    one_table: bool = option(
+        False, "Accept a publisher that promises nothing over the series.", "--one-table"
+    )
+    gate: str = option(
+        "", 'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04,attacks=linear".'
+    )
+    seed: int | None = option(None, "Seed of the series; from the system's entropy if not given.")
+    knowledge: Path | None = option(
+        None, "Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."
+    )
+    ledger: str | None = option(None, "URL of a database for the catalogue; a local file if not given.")
+    store: str | None = option(
+        None, "Folder, or address such as s3://bucket/folder, for releases and memory."
+    )
 
     def publisher(self, name: str, schema: Schema | None = None) -> Publisher:
         """The publisher of that name with these parameters; with a schema also with the knowledge that was given."""

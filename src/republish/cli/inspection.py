@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
-from republish.cli.options import gathered
+from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
 
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from republish.series import Series
     from republish.verify.table import Verification
 
-Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
+_HIDDEN = {
+    "files",
+    "staging",
+    "scales",
+    "membership",
+    "memory",
+    "memory_rows",
+    "erased",
+    "counts",
+    "compromised",
+}
 _CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")
 
 
@@ -27,7 +37,8 @@ def history(series: Folder, as_json: Json = False) -> None:
     from republish.series import Series
 
     opened = Series.open(series)
-    lines = [_line(opened, entry) for entry in opened.records]
+    withdrawn = opened.withdrawn()
+    lines = [_line(entry, entry.release in withdrawn) for entry in opened.records]
     others = [
         {
             "entry": entry.seq,
@@ -74,7 +85,7 @@ def _shown(line: dict[str, Any], key: str) -> Any:
     return line[key] or None if key in ("suppressed", "counterfeits", "status") else line[key]
 
 
-def _line(series: Series, entry: Any) -> dict[str, Any]:
+def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
     payload = entry.payload
     return {
         "release": entry.release,
@@ -84,7 +95,7 @@ def _line(series: Series, entry: Any) -> dict[str, Any]:
         "penalty": payload["measures"]["penalty"],
         "highest_risk": payload["measures"]["prosecutor_risk"]["highest"],
         "gate": "passed" if payload.get("gate", {}).get("passed") else None,
-        "status": "withdrawn" if entry.release in series.withdrawn() else "",
+        "status": "withdrawn" if withdrawn else "",
         "digest": entry.digest,
     }
 
@@ -117,18 +128,7 @@ def show(
         from republish.show.plots import plot_groups
 
         plot_groups(opened.release(release), plot, axes)
-    hidden = (
-        "files",
-        "staging",
-        "scales",
-        "membership",
-        "memory",
-        "memory_rows",
-        "erased",
-        "counts",
-        "compromised",
-    )
-    document = {key: value for key, value in entry.payload.items() if key not in hidden}
+    document = {key: value for key, value in entry.payload.items() if key not in _HIDDEN}
     document["folder"] = str(opened.ledger.folder(release))
     document["withdrawn"] = release in opened.withdrawn()
     if as_json:

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
+T = TypeVar("T")
+
+
+def option(default: T, says: str, *names: str) -> T:
+    """A field of a dataclass as an option: what it is unless given, its help, and its names where they are others."""
+    return field(default=default, metadata={"option": typer.Option(*names, help=says)})
 
 
 def gathered(command: Callable[..., None]) -> Callable[..., None]:
@@ -26,7 +37,7 @@ def gathered(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
         command(**given)
 
     called.__annotations__ = {option.name: option.annotation for option in options}
@@ -36,13 +47,13 @@ def gathered(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(kind: Any) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints, keyword = get_type_hints(kind), inspect.Parameter.KEYWORD_ONLY
     return [
         inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            one.name,
+            keyword,
+            default=one.default,
+            annotation=Annotated[hints[one.name], one.metadata["option"]],
         )
-        for field in fields(kind)
+        for one in fields(kind)
     ]

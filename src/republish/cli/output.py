@@ -14,6 +14,7 @@ from republish.show.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -77,18 +78,9 @@ def _is_number(cell: Any) -> bool:
 @contextmanager
 def steps(title: str, names: Sequence[str]) -> Iterator[Any]:
     """A progress bar over named steps; call the result with the name of the step that begins."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TextColumn
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[step]}"),
-        TimeElapsedColumn(),
-        console=console(error=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    with bar:
+    with _progress(TextColumn("{task.fields[step]}")) as bar:
         task = bar.add_task(title, total=len(names), step="")
         yield lambda name: bar.update(task, step=name, completed=names.index(name) if name in names else None)
 
@@ -96,17 +88,23 @@ def steps(title: str, names: Sequence[str]) -> Iterator[Any]:
 @contextmanager
 def counted(title: str) -> Iterator[Any]:
     """A progress bar for counted work; call the result with (done, all)."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn
 
-    bar = Progress(
+    with _progress(MofNCompleteColumn()) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _progress(column: ProgressColumn) -> Progress:
+    """A progress bar with a column of its own; nothing where nobody watches."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        column,
         TimeElapsedColumn(),
         console=console(error=True),
         transient=True,
         disable=not sys.stderr.isatty(),
     )
-    with bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

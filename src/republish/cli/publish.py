@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
-from republish.cli.options import gathered
+from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
     from republish.publishing.result import Published
     from republish.series import Series
-
-Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 
 
 @contextmanager
@@ -41,30 +39,25 @@ def telling(series: Series) -> Iterator[None]:
 class PublishOptions:
     """When the release is as of, what outsiders know, and where it goes besides."""
 
-    as_of: Annotated[str | None, typer.Option(help="Date of the release, later than the last; else now.")] = (
-        None
+    as_of: str | None = option(None, "Date of the release, later than the last; else now.")
+    compromised: Path | None = option(
+        None, "Table of what outsiders know of single people: identifier, value, p."
     )
-    compromised: Annotated[
-        Path | None,
-        typer.Option(help="Table of what outsiders know of single people: identifier, value, p."),
-    ] = None
-    into: Annotated[
-        str | None,
-        typer.Option(help="Write the release into this PostgreSQL database too, once it is committed."),
-    ] = None
+    into: str | None = option(
+        None, "Write the release into this PostgreSQL database too, once it is committed."
+    )
 
 
 @dataclass(frozen=True)
 class MeantOptions:
     """What is meant of a view that would be refused as a mistake."""
 
-    new_people: Annotated[
-        bool, typer.Option("--new-people", help="It is meant that almost nobody in the view is recognised.")
-    ] = False
-    fewer_rows: Annotated[
-        bool,
-        typer.Option("--fewer-rows", help="It is meant that the view is empty or a small part of the last."),
-    ] = False
+    new_people: bool = option(
+        False, "It is meant that almost nobody in the view is recognised.", "--new-people"
+    )
+    fewer_rows: bool = option(
+        False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
+    )
 
     def names(self) -> list[str]:
         """What is meant, as `Series.publish` takes it."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from republish.cli.inspection import Folder
+from republish.cli.options import Folder
 from republish.cli.output import Json, say, say_json
 from republish.show.numbers import number
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.options import gathered
+from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, counted, say, say_json
 
 if TYPE_CHECKING:
@@ -24,36 +24,26 @@ _ENDINGS = {".json": "json", ".md": "md", ".markdown": "md"}
 class ReportAttackOptions:
     """The attack that is made for the report; what is not given is as by default."""
 
-    attack: Annotated[
-        str | None,
-        typer.Option(
-            help="Attack the series now, and keep what is found: names by commas, see docs/attacks.md, or all. "
-            "Without it, what was kept is used as far as it still holds."
-        ),
-    ] = None
-    compromised: Annotated[
-        float | None, typer.Option(help="Attack: share of people whose values the adversary knows already.")
-    ] = None
-    knowledge: Annotated[
-        Path | None,
-        typer.Option(help="Attack: folder with knowledge.toml; else what the publisher thinks she knows."),
-    ] = None
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Attack: folder of raw views, for knowledge with classes of its own and for matched."
-        ),
-    ] = None
-    event_lists: Annotated[
-        bool | None,
-        typer.Option(
-            "--events/--no-events",
-            help="Attack: does she know when each person came, changed, left, returned? By default she does.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(help="Attack: draws the compromised people; 0 unless given.")
-    ] = None
+    attack: str | None = option(
+        None,
+        "Attack the series now, and keep what is found: names by commas, see docs/attacks.md, or all. "
+        "Without it, what was kept is used as far as it still holds.",
+    )
+    compromised: float | None = option(
+        None, "Attack: share of people whose values the adversary knows already."
+    )
+    knowledge: Path | None = option(
+        None, "Attack: folder with knowledge.toml; else what the publisher thinks she knows."
+    )
+    truth: Path | None = option(
+        None, "Attack: folder of raw views, for knowledge with classes of its own and for matched."
+    )
+    event_lists: bool | None = option(
+        None,
+        "Attack: does she know when each person came, changed, left, returned? By default she does.",
+        "--events/--no-events",
+    )
+    seed: int | None = option(None, "Attack: draws the compromised people; 0 unless given.")
 
     def make(self, series: Series) -> None:
         """Make the attacks as they would have been after each release, and keep what was found."""
@@ -89,7 +79,7 @@ class ReportAttackOptions:
 
 @gathered
 def report(
-    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    series: Folder,
     *,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File to write; without it the report is printed.")

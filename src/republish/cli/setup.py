@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from republish.cli.options import gathered
+from republish.cli.options import gathered, option
 from republish.cli.output import say, steps
 
 
@@ -29,20 +29,20 @@ class Preset(enum.StrEnum):
 
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same files.")]
-Rate = Annotated[float | None, typer.Option(help="A share of the rows, or a number of people from 1 on.")]
+_RATE = "A share of the rows, or a number of people from 1 on."
 
 
 @dataclass(frozen=True)
 class GenerateOptions:
     """How large the views are, and how they change."""
 
-    views: Annotated[int | None, typer.Option(help="Number of views. [24 hospital, 20 census]")] = None
-    rows: Annotated[int | None, typer.Option(help="Rows a view. [5000 hospital, 60000 census]")] = None
-    people: Annotated[int | None, typer.Option(help="Census: people in all. [600000]")] = None
-    insert: Rate = None
-    delete: Rate = None
-    update: Rate = None
-    reinsert: Rate = None
+    views: int | None = option(None, "Number of views. [24 hospital, 20 census]")
+    rows: int | None = option(None, "Rows a view. [5000 hospital, 60000 census]")
+    people: int | None = option(None, "Census: people in all. [600000]")
+    insert: float | None = option(None, _RATE)
+    delete: float | None = option(None, _RATE)
+    update: float | None = option(None, _RATE)
+    reinsert: float | None = option(None, _RATE)
 
     def given(self) -> dict[str, Any]:
         """The settings that were given."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.options import gathered
+from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import number
 
@@ -21,40 +21,26 @@ if TYPE_CHECKING:
 class TuneOptions:
     """The limit, what is tried on what, and where what was found goes."""
 
-    max_gain: Annotated[
-        float | None,
-        typer.Option(help="Highest mean gain of an adversary who knows how values follow each other."),
-    ] = None
-    max_determined: Annotated[
-        float | None, typer.Option(help="Highest share of people determined exactly.")
-    ] = None
-    publishers: Annotated[
-        str | None, typer.Option(help="Names by commas; else all that protect a series.")
-    ] = None
-    trials: Annotated[int, typer.Option(help="Trials in all, with those of earlier calls.")] = 60
-    compromised: Annotated[
-        float | None,
-        typer.Option(help="Share of people whom she knows; else that of the gate, or 0.04."),
-    ] = None
-    knowledge: Annotated[
-        Path | None,
-        typer.Option(help="Folder with knowledge.toml: what she knows and publishers reckon with."),
-    ] = None
-    sample: Annotated[
-        int | None, typer.Option(help="Try on about so many rows a view: the same people in all of them.")
-    ] = None
-    attack: Annotated[
-        str | None,
-        typer.Option(help="Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."),
-    ] = None
-    max_counterfeits: Annotated[float, typer.Option(help="Most counterfeits, as a share of the rows.")] = 0.25
-    seed: Annotated[int, typer.Option(help="The same seed tries the same points.")] = 0
-    write: Annotated[
-        Path | None, typer.Option(help="Write the chosen policy to this file, and beside it what it needs.")
-    ] = None
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw risk against usefulness, with the frontier, to this file.")
-    ] = None
+    max_gain: float | None = option(
+        None, "Highest mean gain of an adversary who knows how values follow each other."
+    )
+    max_determined: float | None = option(None, "Highest share of people determined exactly.")
+    publishers: str | None = option(None, "Names by commas; else all that protect a series.")
+    trials: int = option(60, "Trials in all, with those of earlier calls.")
+    compromised: float | None = option(
+        None, "Share of people whom she knows; else that of the gate, or 0.04."
+    )
+    knowledge: Path | None = option(
+        None, "Folder with knowledge.toml: what she knows and publishers reckon with."
+    )
+    sample: int | None = option(None, "Try on about so many rows a view: the same people in all of them.")
+    attack: str | None = option(
+        None, "Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."
+    )
+    max_counterfeits: float = option(0.25, "Most counterfeits, as a share of the rows.")
+    seed: int = option(0, "The same seed tries the same points.")
+    write: Path | None = option(None, "Write the chosen policy to this file, and beside it what it needs.")
+    plot: Path | None = option(None, "Draw risk against usefulness, with the frontier, to this file.")
 
     @property
     def limits(self) -> dict[str, float]:

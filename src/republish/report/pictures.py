@@ -41,16 +41,12 @@ def rows_picture(releases: Sequence[ReleaseFacts]) -> Picture:
     with _figure(1, 2.9) as (figure, (panel,)):
         below = [0] * len(releases)
         for place, (label, counts) in enumerate(parts):
-            colour, hatch = COLOURS[(1, 4, 3)[place]], ("", "///", "xxx")[place]
-            panel.bar(
-                _numbers(releases),
-                counts,
-                bottom=below,
-                color=colour,
-                hatch=hatch,
-                edgecolor="white",
-                label=label,
-            )
+            look = {
+                "color": COLOURS[(1, 4, 3)[place]],
+                "hatch": ("", "///", "xxx")[place],
+                "edgecolor": "white",
+            }
+            panel.bar(_numbers(releases), counts, bottom=below, label=label, **look)
             below = [low + count for low, count in zip(below, counts, strict=True)]
         panel.set(ylabel="rows", ylim=(0, 1.08 * max(1, *below)))
         panel.yaxis.set_major_formatter("{x:,.0f}")
@@ -84,29 +80,13 @@ def usefulness_picture(releases: Sequence[ReleaseFacts]) -> Picture:
 def risk_picture(releases: Sequence[ReleaseFacts]) -> Picture:
     """Prosecutor's and marketer's risk of every release taken alone, and the smallest group, with limits in use."""
     with _figure(2, 3.4) as (figure, (risk, size)):
-        _line(
-            risk,
-            releases,
-            _highest,
-            label="highest (prosecutor, journalist)",
-            color=COLOURS[0],
-            linewidth=2.2,
-        )
-        _line(
-            risk,
-            releases,
-            _average,
-            label="average (marketer)",
-            color=COLOURS[1],
-            linestyle="--",
-            linewidth=1.8,
-        )
+        solid, dashed = {"linewidth": 2.2}, {"linestyle": "--", "linewidth": 1.8}
+        _line(risk, releases, _highest, label="highest (prosecutor, journalist)", color=COLOURS[0], **solid)
+        _line(risk, releases, _average, label="average (marketer)", color=COLOURS[1], **dashed)
         risk.set(ylim=(0, max(0.12, 1.1 * max(_highest(one.measures) for one in releases))), ylabel="risk")
         _limits(risk, RISK_LINES, "{:g}")
-        _line(size, releases, _smallest, label="smallest group", color=COLOURS[2], linewidth=2.2)
-        _line(
-            size, releases, _mean_size, label="average group", color=COLOURS[3], linestyle="--", linewidth=1.8
-        )
+        _line(size, releases, _smallest, label="smallest group", color=COLOURS[2], **solid)
+        _line(size, releases, _mean_size, label="average group", color=COLOURS[3], **dashed)
         size.set(
             ylim=(0, max(22.0, 1.1 * max(_mean_size(one.measures) for one in releases))),
             ylabel="rows of a group",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from republish.cli.options import option
 from republish.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -22,75 +21,47 @@ FULL = "full"
 class AttackOptions:
     """Which attacks, what the adversary is granted, what is read and what is shown."""
 
-    names: Annotated[
-        str,
-        typer.Option(
-            "--attack",
-            help="Names by commas, see docs/attacks.md; or all that can be made with what is given.",
-        ),
-    ] = ALL
-    compromised: Annotated[
-        float, typer.Option(help="Share of people whose values the adversary knows already.")
-    ] = 0.0
-    membership: Annotated[
-        str,
-        typer.Option(help="known: she knows who is in which group; matched: she looks for groups that fit."),
-    ] = "known"
-    event_lists: Annotated[
-        bool,
-        typer.Option(
-            "--events/--no-events", help="Does she know when each person came, changed, left, returned?"
-        ),
-    ] = True
-    cascade: Annotated[
-        bool,
-        typer.Option(
-            "--cascade/--no-cascade", help="Does whoever is determined count as known from then on?"
-        ),
-    ] = True
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of raw views to score by, instead of what the series remembers; matched needs them."
-        ),
-    ] = None
-    schema: Annotated[
-        Path | None, typer.Option(help="For tables of another tool: their schema.toml; needs --truth.")
-    ] = None
-    knowledge: Annotated[
-        Path | None,
-        typer.Option(
-            help="Beliefs: folder with knowledge.toml; else what the series' publisher thinks she knows."
-        ),
-    ] = None
-    posterior: Annotated[
-        str, typer.Option(help="Beliefs: additive, omega, sinkhorn, bp, bayes or exact.")
-    ] = "exact"
-    looks: Annotated[
-        str,
-        typer.Option(
-            "--steps",
-            help="Beliefs: last values she looks at, several by commas: 0 (each release alone), 1, 2, full.",
-        ),
-    ] = FULL
-    certainty: Annotated[
-        float,
-        typer.Option(help="Beliefs: how sure she is of compromised people, drawn anew in each release."),
-    ] = 1.0
-    cascading: Annotated[
-        str, typer.Option(help="Beliefs: what she knows of single people enters the prior or the posterior.")
-    ] = "prior"
-    over_time: Annotated[
-        bool, typer.Option("--over-time", help="Also what she finds after each release, with no later one.")
-    ] = False
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw what is found after each release to this PNG file; of beliefs alone, without --over-time, "
-            "gain and confidence by release."
-        ),
-    ] = None
-    seed: Annotated[int, typer.Option(help="Draws the compromised people.")] = 0
+    names: str = option(
+        ALL, "Names by commas, see docs/attacks.md; or all that can be made with what is given.", "--attack"
+    )
+    compromised: float = option(0.0, "Share of people whose values the adversary knows already.")
+    membership: str = option(
+        "known", "known: she knows who is in which group; matched: she looks for groups that fit."
+    )
+    event_lists: bool = option(
+        True, "Does she know when each person came, changed, left, returned?", "--events/--no-events"
+    )
+    cascade: bool = option(
+        True, "Does whoever is determined count as known from then on?", "--cascade/--no-cascade"
+    )
+    truth: Path | None = option(
+        None, "Folder of raw views to score by, instead of what the series remembers; matched needs them."
+    )
+    schema: Path | None = option(None, "For tables of another tool: their schema.toml; needs --truth.")
+    knowledge: Path | None = option(
+        None, "Beliefs: folder with knowledge.toml; else what the series' publisher thinks she knows."
+    )
+    posterior: str = option("exact", "Beliefs: additive, omega, sinkhorn, bp, bayes or exact.")
+    looks: str = option(
+        FULL,
+        "Beliefs: last values she looks at, several by commas: 0 (each release alone), 1, 2, full.",
+        "--steps",
+    )
+    certainty: float = option(
+        1.0, "Beliefs: how sure she is of compromised people, drawn anew in each release."
+    )
+    cascading: str = option(
+        "prior", "Beliefs: what she knows of single people enters the prior or the posterior."
+    )
+    over_time: bool = option(
+        False, "Also what she finds after each release, with no later one.", "--over-time"
+    )
+    plot: Path | None = option(
+        None,
+        "Draw what is found after each release to this PNG file; of beliefs alone, without --over-time, "
+        "gain and confidence by release.",
+    )
+    seed: int = option(0, "Draws the compromised people.")
 
     @property
     def attacks(self) -> list[str] | None:

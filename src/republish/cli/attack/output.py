@@ -151,16 +151,7 @@ def draw_beliefs(beliefs: Sequence[BeliefResult], path: Path) -> None:
 
 
 def _figures(summary: Summary) -> tuple[Any, ...]:
-    return (
-        summary.people,
-        summary.determined,
-        summary.determined_share,
-        summary.above_nine_tenths,
-        summary.above_half,
-        summary.mean_confidence,
-        summary.worst_confidence,
-        summary.gain,
-    )
+    return tuple(asdict(summary).values())
 
 
 def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:

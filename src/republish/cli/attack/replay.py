@@ -13,16 +13,8 @@ if TYPE_CHECKING:
     from republish.cli.attack.source import AttackSource
 
 _COLUMNS = (
-    "attack",
-    "lives",
-    "inputs",
-    "make it",
-    "certain before",
-    "after",
-    "confidence before",
-    "after",
-    "gain",
-)
+    "attack", "lives", "inputs", "make it", "certain before", "after", "confidence before", "after", "gain"
+)  # fmt: skip
 
 
 def replayed(source: AttackSource, names: Sequence[str], adversary: Adversary) -> list[Inferred]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from republish.errors import PolicyError, ViewError
 
@@ -38,22 +38,24 @@ class Assignment:
         return self.elsewhere > _MANY * self.rows
 
 
-class AttackSource(Protocol):
-    """What is attacked, before it is known by which attacks."""
+class AttackSource:
+    """What is attacked, before it is known by which attacks; without `series` the tables of another tool."""
 
-    series: Series | None
-    files: Sequence[Path]
-    knowledge: Knowledge | Extracted | None
-    notes: Sequence[str]
-    assignment: Assignment | None
+    series: Series | None = None
+    files: Sequence[Path] = ()
+    knowledge: Knowledge | Extracted | None = None
+    notes: Sequence[str] = ()
+    assignment: Assignment | None = None
 
     def means(self, adversary: Adversary) -> Means:
         """What there is to attack with."""
-        ...
+        from republish.attacks import Means
+
+        return Means(adversary, bool(self.files), foreign=self.series is None)
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
         """All that these attacks need."""
-        ...
+        raise NotImplementedError
 
 
 def source_of(folder: Path, options: AttackOptions) -> AttackSource:
@@ -68,7 +70,7 @@ def source_of(folder: Path, options: AttackOptions) -> AttackSource:
     return _Own(folder, truth, knowledge) if schema is None else _Other(folder, schema, truth, knowledge)
 
 
-class _Own:
+class _Own(AttackSource):
     """A series of this tool."""
 
     def __init__(self, folder: Path, truth: Path | None, knowledge: Path | None) -> None:
@@ -76,32 +78,21 @@ class _Own:
         from republish.knowledge import read_knowledge
         from republish.series import Series
 
-        self.series: Series | None = None
         self.opened = self.series = Series.open(folder)
-        self.files: Sequence[Path] = truth_views(truth, len(self.opened.records)) if truth else ()
-        self.notes: Sequence[str] = ()
-        self.assignment: Assignment | None = None
+        self.files = truth_views(truth, len(self.opened.records)) if truth else ()
         reasoning = self.opened.reasoning
         self.knowledge = None if reasoning is None else reasoning.knowledge
         if knowledge is not None:
             self.knowledge = read_knowledge(knowledge, self.opened.schema)
 
-    def means(self, adversary: Adversary) -> Means:
-        """The raw views where they are given."""
-        from republish.attacks import Means
-
-        return Means(adversary, bool(self.files))
-
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
         """The series, with everyone in the raw views where they are given."""
-        from republish.attacks import target_of, target_with_views
+        from republish.attacks import target_with_views
 
-        if not self.files:
-            return target_of(self.opened, adversary, wanted)
         return target_with_views(self.opened, adversary, wanted, self.files)
 
 
-class _Other:
+class _Other(AttackSource):
     """A folder of tables that another tool made, with the raw views they were made of."""
 
     def __init__(self, folder: Path, schema: Path, truth: Path | None, knowledge: Path | None) -> None:
@@ -117,18 +108,8 @@ class _Other:
                 "tables of another tool do not say who is in which group; give the raw views, --truth DIR"
             )
         self.schema: Schema = read_schema(schema)
-        self.series: Series | None = None
         self.tables = tables_in(folder)
-        self.files: Sequence[Path] = truth_views(truth, len(self.tables))
-        self.knowledge: Knowledge | Extracted | None = None
-        self.notes: Sequence[str] = ()
-        self.assignment: Assignment | None = None
-
-    def means(self, adversary: Adversary) -> Means:
-        """The raw views; no classes, and no publisher that could be run again."""
-        from republish.attacks import Means
-
-        return Means(adversary, views=True, foreign=True)
+        self.files = truth_views(truth, len(self.tables))
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
         """Everybody put into a group that fits."""

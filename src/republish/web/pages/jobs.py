@@ -12,7 +12,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from republish.attacks import without_views
 from republish.errors import RepublishError
 from republish.publishing.plausibility import MEANT
 from republish.report.words import ATTACKS
@@ -173,6 +172,8 @@ class JobPages(Page):
         self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
     ) -> Response:
         """Where an adversary is chosen, and what earlier ones found."""
+        from republish.attacks import without_views
+
         found = self.desk.one(request.path_params["name"])
         made = [
             charts.assessment(one, current)
