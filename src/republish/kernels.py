@@ -29,7 +29,7 @@ def kernel_with(**options: Any) -> Any:
     def compiled(function: Any) -> Any:
         made: Any = njit(nogil=True, **options)(function)
         if hasattr(made, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
-            made._cache = _Cache(function)  # type: ignore[no-untyped-call]
+            made._cache = _Cache(function)
         return made
 
     return compiled
@@ -73,8 +73,24 @@ class _Implementation(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator, *caching.CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as numba has it
 
 
+class _Index(caching.IndexDataCacheFile):
+    """An index that is none where it names types of another version: those of arguments are in other files."""
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            found: dict[Any, Any] = super()._load_index()  # type: ignore[no-untyped-call]
+        except (AttributeError, ImportError):
+            return {}
+        return found
+
+
 class _Cache(caching.FunctionCache):
     _impl_class = _Implementation
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Index(self._cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
 
 @cache
