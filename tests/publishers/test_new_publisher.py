@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import republish
 from desk_client import SCHEMA, csv, desk, upload, view
 from republish import Adversary, Extracted, KAnonymity, PolicyError, Series, anonymize, attack
 from republish.grouping import Grouping
@@ -128,3 +130,14 @@ def test_knowledge_is_refused_by_one_that_uses_none() -> None:
 
 def test_a_search_tries_its_defaults() -> None:
     assert Candidate("toy", {"k": 4}).plain.parameters == {}
+
+
+def test_nobody_asks_for_the_type_of_a_publisher_or_for_what_the_contract_does_not_name() -> None:
+    ladder = re.compile(r"(getattr|hasattr|isinstance)\([^)\n]*(publisher\b|PUBLISHERS)")
+    package = Path(republish.__file__).parent
+    found = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if ladder.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == ["publishers/contract.py"]  # which reads the parameters by their names

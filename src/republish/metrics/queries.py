@@ -27,7 +27,7 @@ from republish.metrics.boxes import (
     require_sensitive,
     sensitive_ranks,
 )
-from republish.metrics.tuples import Tuples, _members_between
+from republish.metrics.tuples import Tuples, members_between
 from republish.microdata import MISSING, Axis, Microdata
 from republish.release.release import Release
 from republish.schema.schema import Ordered
@@ -248,7 +248,7 @@ def _estimate(asked, table):  # type: ignore[no-untyped-def]
                         break
             if part > 0.0 and value_low[query] > -np.inf:
                 first, last = table.first_row[group], table.first_row[group + 1]
-                held = _members_between(table.ranks, first, last, value_low[query], value_high[query])
+                held = members_between(table.ranks, first, last, value_low[query], value_high[query])
                 part *= held / (last - first)
             total += part
         counts[query] = total
@@ -269,7 +269,7 @@ def _overlap(table, group, a, low, high):  # type: ignore[no-untyped-def]
     first = boxes.offsets[s, group] if s >= 0 else 0
     last = boxes.offsets[s, group + 1] if s >= 0 else 0
     if last > first:
-        held, possible = float(_members_between(boxes.members, first, last, start, end)), float(last - first)
+        held, possible = float(members_between(boxes.members, first, last, start, end)), float(last - first)
     else:
         held, possible = np.floor(end) - np.ceil(start) + 1.0, top - bottom + 1.0
     return 1.0 if table.whole_groups and held > 0 else held / possible

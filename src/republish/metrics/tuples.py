@@ -44,10 +44,8 @@ class Tuples:
         distinct = frame.group_by(frame.columns, maintain_order=True).len("rows")
         counts = distinct["rows"].to_numpy().astype(np.int64)
         unordered = np.ascontiguousarray(distinct.drop("rows").to_numpy(), dtype=np.float64)
-        order, start, end, child = _split(unordered, _scale(unordered))
-        ordered = np.ascontiguousarray(unordered[order])
-        low, high, total = _summarize(ordered, counts[order], start, end, child)
-        return cls(Nodes(ordered, start, end, child, low, high, total), counts[order])
+        order, nodes = tree_of(unordered, counts)
+        return cls(nodes, counts[order])
 
     @property
     def points(self) -> FloatArray:
@@ -63,6 +61,13 @@ class Tuples:
         """For every tuple, the sum of the weights of the boxes that hold it."""
         sums: FloatArray = _covered(self.nodes, boxes, np.asarray(weight, dtype=np.float64))
         return sums
+
+
+def tree_of(points: FloatArray, counts: IntArray) -> tuple[IntArray, Nodes]:
+    """The order in which a tree holds `points[point, axis]`, and the tree."""
+    order, start, end, child = _split(points, _scale(points))
+    ordered = np.ascontiguousarray(points[order])
+    return order, Nodes(ordered, start, end, child, *_summarize(ordered, counts[order], start, end, child))
 
 
 def _scale(points: FloatArray) -> FloatArray:
@@ -136,7 +141,7 @@ def _summarize(points, counts, start, end, child):  # type: ignore[no-untyped-de
 
 
 @kernel
-def _members_between(members, first, last, low, high):  # type: ignore[no-untyped-def]
+def members_between(members, first, last, low, high):  # type: ignore[no-untyped-def]
     """How many of the sorted `members[first:last]` lie in low..high."""
     begin, stop = first, last
     while begin < stop:
@@ -169,7 +174,7 @@ def _compare(lows, highs, at, boxes, box):  # type: ignore[no-untyped-def]
         if s >= 0:
             first, last = boxes.offsets[s, boxes.owner[box]], boxes.offsets[s, boxes.owner[box] + 1]
             if last > first:
-                held = _members_between(boxes.members, first, last, below, above)
+                held = members_between(boxes.members, first, last, below, above)
                 if held == 0:
                     return _APART
                 if held < above - below + 1:
@@ -178,53 +183,58 @@ def _compare(lows, highs, at, boxes, box):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def walk(nodes, boxes, box, stack, found):  # type: ignore[no-untyped-def]
+    """Write what a box holds, in the order of the tree, and return how much: points, or -1 - n for all of node n."""
+    stack[0] = 0
+    waiting, made = 1, 0
+    while waiting:
+        waiting -= 1
+        node = stack[waiting]
+        where = _compare(nodes.low, nodes.high, node, boxes, box)
+        if where == _INSIDE:
+            found[made] = -1 - node
+            made += 1
+        elif where == _PARTLY and nodes.child[node] >= 0:
+            stack[waiting] = nodes.child[node] + 1
+            stack[waiting + 1] = nodes.child[node]
+            waiting += 2
+        elif where == _PARTLY:
+            for i in range(nodes.start[node], nodes.end[node]):
+                if _compare(nodes.points, nodes.points, i, boxes, box) == _INSIDE:
+                    found[made] = i
+                    made += 1
+    return made
+
+
+@kernel
+def room(nodes):  # type: ignore[no-untyped-def]
+    """The stack and the list that `walk` needs."""
+    return np.empty(_DEPTH, dtype=np.int64), np.empty(len(nodes.points) + 1, dtype=np.int64)
+
+
+@kernel
 def _inside(nodes, counts, boxes):  # type: ignore[no-untyped-def]
-    found = np.zeros(len(boxes.low), dtype=np.int64)
-    stack = np.empty(_DEPTH, dtype=np.int64)
-    for box in range(len(found)):
-        stack[0] = 0
-        waiting = 1
-        while waiting:
-            waiting -= 1
-            node = stack[waiting]
-            where = _compare(nodes.low, nodes.high, node, boxes, box)
-            if where == _INSIDE:
-                found[box] += nodes.total[node]
-            elif where == _PARTLY and nodes.child[node] >= 0:
-                stack[waiting] = nodes.child[node]
-                stack[waiting + 1] = nodes.child[node] + 1
-                waiting += 2
-            elif where == _PARTLY:
-                for i in range(nodes.start[node], nodes.end[node]):
-                    if _compare(nodes.points, nodes.points, i, boxes, box) == _INSIDE:
-                        found[box] += counts[i]
-    return found
+    rows = np.zeros(len(boxes.low), dtype=np.int64)
+    stack, found = room(nodes)
+    for box in range(len(rows)):
+        for held in found[: walk(nodes, boxes, box, stack, found)]:
+            rows[box] += counts[held] if held >= 0 else nodes.total[-1 - held]
+    return rows
 
 
 @kernel
 def _covered(nodes, boxes, weight):  # type: ignore[no-untyped-def]
     sums = np.zeros(len(nodes.points))
     shared = np.zeros(len(nodes.start))  # what every tuple below a node gets
-    stack = np.empty(_DEPTH, dtype=np.int64)
+    stack, found = room(nodes)
     for box in range(len(boxes.low)):
         if weight[box] == 0.0:
             continue
-        stack[0] = 0
-        waiting = 1
-        while waiting:
-            waiting -= 1
-            node = stack[waiting]
-            where = _compare(nodes.low, nodes.high, node, boxes, box)
-            if where == _INSIDE:
-                shared[node] += weight[box]
-            elif where == _PARTLY and nodes.child[node] >= 0:
-                stack[waiting] = nodes.child[node]
-                stack[waiting + 1] = nodes.child[node] + 1
-                waiting += 2
-            elif where == _PARTLY:
-                for i in range(nodes.start[node], nodes.end[node]):
-                    if _compare(nodes.points, nodes.points, i, boxes, box) == _INSIDE:
-                        sums[i] += weight[box]
+        for held in found[: walk(nodes, boxes, box, stack, found)]:
+            if held >= 0:
+                sums[held] += weight[box]
+            else:
+                shared[-1 - held] += weight[box]
     for node in range(len(shared)):
         if nodes.child[node] >= 0:
             shared[nodes.child[node]] += shared[node]

@@ -25,7 +25,7 @@ from republish.requirements import BetaLikeness, Requirement
 
 @dataclass(frozen=True)
 class _Likeness:
-    """The parameters that come first."""
+    """The parameters before those that both publishers have."""
 
     k: int = 3
     beta: float = 5.0

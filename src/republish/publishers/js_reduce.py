@@ -30,7 +30,7 @@ from republish.requirements import Requirement, TCloseness
 
 @dataclass(frozen=True)
 class _Closeness:
-    """The parameters that come first."""
+    """The parameters before those that both publishers have."""
 
     k: int = 3
     t: float = 0.5

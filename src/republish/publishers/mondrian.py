@@ -40,6 +40,7 @@ from republish.requirements import (
     satisfied,
 )
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
+from republish.spatial.extents import axis_arrays
 
 if TYPE_CHECKING:
     from republish.arrays import IntArray
@@ -84,19 +85,7 @@ class Mondrian(Partitioner):
 
 def prepare(view: Microdata) -> Space:
     """Return the quasi-identifiers of a view as the kernel reads them."""
-    trees = [axis.hierarchy for axis in view.axes]
-    shapes = [(0, 0) if tree is None else tree.start.shape for tree in trees]
-    sizes = np.array([leaves * levels for leaves, levels in shapes], dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int32)
-    return Space(
-        points=view.points,
-        width=np.array(view.widths, dtype=np.float64),
-        kind=np.array([axis.kind_code for axis in view.axes], dtype=np.int8),
-        start=np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
-        end=np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
-        offset=np.cumsum(sizes) - sizes,
-        levels=np.array([levels for _, levels in shapes], dtype=np.int64),
-    )
+    return Space(view.points, **axis_arrays(view.axes, view.widths))
 
 
 def foreseen(view: Microdata, bt: BTPrivacy) -> Beliefs:

@@ -9,14 +9,14 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
-from republish.metrics.tuples import _members_between
+from republish.metrics.tuples import members_between
 from republish.queries._sides import count_sides
 from republish.release.cells import ALL_MISSING, NONE_MISSING
 
 _BLOCK = 1 << 16  # shares held at a time
 
 
-class CompiledQuery(NamedTuple):
+class CompiledQueries(NamedTuple):
     """All queries: each is a list of terms, a term a list of spans, a span a list of intervals.
 
     The terms of query i are `first_term[i]` to `first_term[i + 1]`, and so on down. The spans of columns from
@@ -172,7 +172,7 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
             if start > end:
                 continue
             if last > first:
-                own = float(_members_between(members, first, last, start, end))
+                own = float(members_between(members, first, last, start, end))
             elif discrete:
                 own = np.floor(end) - np.ceil(start) + 1.0
             else:

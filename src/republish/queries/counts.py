@@ -21,7 +21,7 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
 from republish.metrics.queries import Workload, _require_axes
-from republish.queries._kernel import CompiledQuery, EstimateTable, count_all
+from republish.queries._kernel import CompiledQueries, EstimateTable, count_all
 from republish.queries._nest import nest_of
 from republish.queries._nested import count_nested
 from republish.queries.columns import Columns
@@ -116,8 +116,8 @@ def count_many(release: Release, queries: Sequence[str] | Workload) -> Counts:
 
 def _answers(
     release: Release,
-    asked: CompiledQuery,
-    against: CompiledQuery,
+    asked: CompiledQueries,
+    against: CompiledQueries,
     table: EstimateTable,
     notes: tuple[str, ...] = (),
 ) -> Counts:
@@ -155,14 +155,14 @@ def _table(release: Release, places: Sequence[IntArray]) -> EstimateTable:
     )
 
 
-def _packed(queries: Sequence[Sequence[Term]]) -> CompiledQuery:
+def _packed(queries: Sequence[Sequence[Term]]) -> CompiledQueries:
     """The terms of all queries as arrays."""
     terms = [term for query in queries for term in query]
     asked = [(c, span) for term in terms for c, span in sorted(term.items()) if span != EVERYTHING]
     held = [sum(span != EVERYTHING for span in term.values()) for term in terms]
     intervals = [interval for _, span in asked for interval in span.intervals]
     bounds = np.array(intervals, dtype=np.float64).reshape(-1, 2)
-    return CompiledQuery(
+    return CompiledQueries(
         _starts([len(query) for query in queries]),
         _starts(held),
         np.array([column for column, _ in asked], dtype=np.int64),
@@ -192,10 +192,10 @@ def _count_workload(release: Release, workload: Workload) -> Counts:
     held = np.bincount(query, minlength=workload.queries)
     one = np.arange(len(query) + 1)
     no, yes = np.zeros(len(query), np.bool_), np.ones(len(query), np.bool_)
-    asked = CompiledQuery(np.arange(workload.queries + 1), _ends(held), column, no, one, low, high)
+    asked = CompiledQueries(np.arange(workload.queries + 1), _ends(held), column, no, one, low, high)
     outside = np.column_stack([np.full(len(low), -np.inf), np.nextafter(high, np.inf)]).ravel()
     inside = np.column_stack([np.nextafter(low, -np.inf), np.full(len(low), np.inf)]).ravel()
-    against = CompiledQuery(_ends(held), one, column, yes, 2 * one, outside, inside)
+    against = CompiledQueries(_ends(held), one, column, yes, 2 * one, outside, inside)
     return _answers(release, asked, against, _table(release, places))
 
 

@@ -30,14 +30,13 @@ from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.metrics.boxes import Boxes, aligned, cell_boxes
-from republish.metrics.tuples import _APART, _INSIDE, _PARTLY, Nodes, _compare, _scale, _split, _summarize
+from republish.metrics.tuples import room, tree_of, walk
 from republish.microdata import Microdata, read_view
 from republish.release.cells import SOME_MISSING
 from republish.release.release import Release
 from republish.secret import pseudonym_texts
 
 _BLOCK = 1 << 23  # weights of lives and values that are in memory at a time
-_DEPTH = 128
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,8 @@ def fitting(release: Release, points: FloatArray) -> Fits:
     region ends: such a group stays possible, and rules out those around it only where it holds the point for certain.
     """
     boxes = cell_boxes(release)
-    order, nodes = _tree(points)
+    ones = np.ones(points.shape[1], dtype=np.int64)  # equal points are told apart
+    order, nodes = tree_of(np.ascontiguousarray(points.T, dtype=np.float64), ones)
     if not len(order) or not release.group_count:
         none = np.zeros(0, dtype=np.int64)
         return Fits(order, none, none, none)
@@ -243,49 +243,24 @@ def _certain(release: Release, boxes: Boxes) -> Boxes:
     return boxes._replace(high=high)
 
 
-def _tree(points: FloatArray) -> tuple[IntArray, Nodes]:
-    """A tree over points, equal ones told apart, and the order in which it holds them."""
-    unordered = np.ascontiguousarray(points.T, dtype=np.float64)
-    order, start, end, child = _split(unordered, _scale(unordered))
-    ordered = np.ascontiguousarray(unordered[order])
-    ones = np.ones(len(order), dtype=np.int64)
-    return order, Nodes(ordered, start, end, child, *_summarize(ordered, ones, start, end, child))
-
-
 @kernel
 def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
     """The points in every box, as ranges of the tree's order: box, first point, one past the last."""
-    room, made = 1024, 0
-    box_of, start, end = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    stack = np.empty(_DEPTH, dtype=np.int64)
+    size, made = 1024, 0
+    box_of, start, end = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    stack, found = room(nodes)
     for box in range(len(boxes.low)):
-        stack[0] = 0
-        waiting = 1
-        while waiting:
-            waiting -= 1
-            node = stack[waiting]
-            where = _compare(nodes.low, nodes.high, node, boxes, box)
-            if where == _PARTLY and nodes.child[node] >= 0:
-                stack[waiting] = nodes.child[node] + 1
-                stack[waiting + 1] = nodes.child[node]
-                waiting += 2
-                continue
-            if where == _APART:
-                continue
-            first, last = nodes.start[node], nodes.end[node]
-            for i in range(first, last):
-                if where == _PARTLY and _compare(nodes.points, nodes.points, i, boxes, box) != _INSIDE:
-                    continue
-                if made > 0 and box_of[made - 1] == box and end[made - 1] == i:
-                    end[made - 1] = last if where == _INSIDE else i + 1
-                else:
-                    if made == room:
-                        box_of, start, end = _doubled(box_of), _doubled(start), _doubled(end)
-                        room *= 2
-                    box_of[made], start[made], end[made] = box, i, last if where == _INSIDE else i + 1
-                    made += 1
-                if where == _INSIDE:
-                    break
+        for held in found[: walk(nodes, boxes, box, stack, found)]:
+            first = held if held >= 0 else nodes.start[-1 - held]
+            last = held + 1 if held >= 0 else nodes.end[-1 - held]
+            if made > 0 and box_of[made - 1] == box and end[made - 1] == first:
+                end[made - 1] = last
+            elif last > first:
+                if made == size:
+                    box_of, start, end = _doubled(box_of), _doubled(start), _doubled(end)
+                    size *= 2
+                box_of[made], start[made], end[made] = box, first, last
+                made += 1
     return box_of[:made].copy(), start[:made].copy(), end[:made].copy()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from republish.kernels import kernel
 from republish.publishers._kernels.geometry import Geometry, clear, include, nearest, new_centre
-from republish.publishers._kernels.mondrian import FLAT
+from republish.spatial.extents import FLAT
 from republish.spatial.quickselect import quickselect
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import numpy as np
 
 from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE
+from republish.spatial.extents import axis_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,29 +63,18 @@ class Centre(NamedTuple):
 
 def geometry(view: Microdata) -> Geometry:
     """Return the rows of a view as the kernels measure them."""
+    arrays = axis_arrays(view.axes, view.widths)
+    kind, levels = arrays["kind"], np.maximum(arrays["levels"], 1)
     x = np.empty((view.rows, len(view.axes)), dtype=np.float64)
-    kind = np.array([axis.kind_code for axis in view.axes], dtype=np.int8)
     for a, axis in enumerate(view.axes):
         scale = axis.width if kind[a] == INTERVAL else 1.0
         # A domain of one value has no width: all its rows are alike.
         x[:, a] = view.points[a] / scale if scale > 0 else np.minimum(view.points[a], 0.0)
     leaves = np.array([0 if axis.kind_code == INTERVAL else len(axis.labels) for axis in view.axes], np.int64)
-    trees = [axis.hierarchy for axis in view.axes]
-    levels = np.array([tree.start.shape[1] if tree else 1 for tree in trees], dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int32)
-    sizes = np.where(kind == TREE, leaves * levels, 0)
-    return Geometry(
-        x,
-        np.array([np.isneginf(column).any() for column in x.T], dtype=np.bool_),
-        kind,
-        leaves,
-        np.cumsum(leaves * levels) - leaves * levels,
-        int((leaves * levels).sum()),
-        np.cumsum(sizes) - sizes,
-        levels,
-        np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
-        np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
-    )
+    gaps = np.array([np.isneginf(column).any() for column in x.T], dtype=np.bool_)
+    nodes, offset = int((leaves * levels).sum()), np.cumsum(leaves * levels) - leaves * levels
+    hierarchies = arrays["offset"], levels, arrays["start"], arrays["end"]
+    return Geometry(x, gaps, kind, leaves, offset, nodes, *hierarchies)
 
 
 @kernel

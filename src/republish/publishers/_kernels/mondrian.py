@@ -18,6 +18,7 @@ import numpy as np
 from republish.kernels import kernel, kernel_with
 from republish.requirements.bt_privacy import rows_within
 from republish.requirements.rules import rows_satisfy
+from republish.spatial.extents import HIERARCHY, ancestor, extent
 from republish.spatial.quickselect import quickselect
 
 if TYPE_CHECKING:
@@ -26,20 +27,15 @@ if TYPE_CHECKING:
     from republish.requirements.bt_privacy import Beliefs
     from republish.requirements.rules import Rules
 
-FLAT = 1
-HIERARCHY = 2
-
 _BLOCK = 256
 _SAMPLED = 1024
 _ALL = 2**31
-_SMALLEST = 5e-324
 
 
 class Space(NamedTuple):
     """The quasi-identifiers of a view: `points[j, i]` is row i in column j, missing is -inf.
 
-    A hierarchy of column j lies in `start` and `end` from `offset[j]`, one line of `levels[j]` numbers
-    for each leaf: the half-open leaf ranges of its ancestors, itself first, the root last.
+    What follows is `republish.spatial.extents.axis_arrays`.
     """
 
     points: NDArray[np.float64]
@@ -189,35 +185,10 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
 
 
 @kernel
-def extent(space: Space, axis: int, lowest: float, highest: float) -> float:
-    """Return the share of the column's domain that rows with these bounds would be published with."""
-    if lowest == highest or space.width[axis] <= 0.0:
-        return 0.0
-    if lowest == -np.inf:
-        return 1.0
-    if space.kind[axis] == HIERARCHY:
-        line, level = _ancestor(space, axis, lowest, highest)
-        return float((space.end[line + level] - space.start[line + level]) / space.width[axis])
-    span = highest - lowest + 1.0 if space.kind[axis] == FLAT else highest - lowest
-    # Where the quotient is too small for a float the values still differ.
-    return max(float(span / space.width[axis]), _SMALLEST)
-
-
-@kernel
-def _ancestor(space: Space, axis: int, lowest: float, highest: float) -> tuple[int, int]:
-    """Return where the ancestors of the lowest leaf lie, and the first level that holds both leaves."""
-    line = space.offset[axis] + int(lowest) * space.levels[axis]
-    level = 0
-    while space.end[line + level] <= highest:
-        level += 1
-    return line, level
-
-
-@kernel
 def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
     """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
     lowest, highest = _present_bounds(values)
-    _, level = _ancestor(space, axis, lowest, highest)
+    _, level = ancestor(space, axis, lowest, highest)
     # One level below the first common one, the lowest and the highest leaf part: the children are several.
     place = space.offset[axis] + int(median) * space.levels[axis] + max(level - 1, 0)
     return space.start[place] - 1.0, space.end[place] - 1.0

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from republish.kernels import kernel
-from republish.publishers._kernels.mondrian import FLAT, Space, extent
+from republish.publishers._kernels.mondrian import Space
 from republish.requirements.rules import satisfied
+from republish.spatial.extents import FLAT, extent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from republish.kernels import kernel
+from republish.spatial.extents import HIERARCHY, ancestor, extent
 
 if TYPE_CHECKING:
     from republish.arrays import FloatArray, IntArray
-
-_INTERVAL, _TREE = 0, 2
 
 
 class BlockBoxes(NamedTuple):
     """The bounding box and the points of each block, and what an extent in each dimension counts.
 
-    A tree of dimension q lies in `start` and `end` from `offset[q]`, one line of `levels[q]` numbers a leaf: the
-    half-open leaf ranges of its ancestors, itself first.
+    From `width` on it is `republish.spatial.extents.axis_arrays`.
     """
 
     low: FloatArray
@@ -52,20 +50,10 @@ def share(boxes: BlockBoxes, q: int, low: float, high: float) -> float:
     In a hierarchy that is the mean of the share of the common ancestor, which will be published, and that of those of
     its children that the bounds span: a cut that leaves fewer children under the same ancestor is progress too.
     """
-    if low == high or boxes.width[q] <= 0.0:
-        return 0.0
-    if low == -np.inf:
-        return 1.0
-    if boxes.kind[q] == _INTERVAL:
-        return float((high - low) / boxes.width[q])
-    leaves = high - low + 1.0
-    if boxes.kind[q] == _TREE:
-        first = boxes.offset[q] + int(low) * boxes.levels[q]
-        last = boxes.offset[q] + int(high) * boxes.levels[q]
-        level = 0
-        while boxes.end[first + level] <= high:
-            level += 1
-        ancestor = boxes.end[first + level] - boxes.start[first + level]
-        children = boxes.end[last + level - 1] - boxes.start[first + level - 1]
-        leaves = 0.5 * (ancestor + children)
-    return float(leaves / boxes.width[q])
+    if boxes.kind[q] != HIERARCHY or not -np.inf < low < high or boxes.width[q] <= 0.0:
+        return extent(boxes, q, low, high)
+    first, level = ancestor(boxes, q, low, high)
+    last = boxes.offset[q] + int(high) * boxes.levels[q]
+    above = boxes.end[first + level] - boxes.start[first + level]
+    children = boxes.end[last + level - 1] - boxes.start[first + level - 1]
+    return float(0.5 * (above + children) / boxes.width[q])

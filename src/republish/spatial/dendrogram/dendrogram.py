@@ -24,6 +24,7 @@ from republish.spatial.dendrogram._cut import cut_by_rules, cut_by_size, node_si
 from republish.spatial.dendrogram._density import merge_dense
 from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
 from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
+from republish.spatial.extents import axis_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,21 +163,8 @@ def _boxes(index: BangIndex, points: FloatArray, axes: Sequence[Axis]) -> BlockB
     low = np.empty((index.blocks, len(points)))
     high = np.empty((index.blocks, len(points)))
     bounds(points, index.block, low, high)
-    trees = [axis.hierarchy for axis in axes]
-    shapes = [(0, 0) if tree is None else tree.start.shape for tree in trees]
-    sizes = np.array([leaves * levels for leaves, levels in shapes], dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int32)
-    return BlockBoxes(
-        low,
-        high,
-        index.count.astype(np.int64),
-        width=np.array([axis.width for axis in axes], dtype=np.float64),
-        kind=np.array([axis.kind_code for axis in axes], dtype=np.int64),
-        start=np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
-        end=np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
-        offset=np.cumsum(sizes) - sizes,
-        levels=np.array([levels for _, levels in shapes], dtype=np.int64),
-    )
+    domains = axis_arrays(axes, [axis.width for axis in axes])
+    return BlockBoxes(low, high, index.count.astype(np.int64), **domains)
 
 
 def _block_histograms(index: BangIndex, sensitive: Sensitive | None) -> tuple[IntArray, IntArray, IntArray]:
