@@ -109,14 +109,15 @@ def assess(
     """
     from republish.attacks import informed, over_time, run
 
-    head, releases = series.ledger.head.digest, len(series.records)
+    stored = series.snapshot()
+    head, releases = stored.ledger.head.digest, len(stored.records)
     if not releases:
         raise PolicyError("there is nothing to attack yet; publish a first view")
-    hers = informed(adversary, series)
+    hers = informed(adversary, stored)
     if views is not None and len(views) != releases:
         raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
     wanted, left_out = _chosen(hers, names, views is not None)
-    target = _target(_Given(series, views), hers, wanted, left_out if names is None else None)
+    target = _target(_Given(stored, views), hers, wanted, left_out if names is None else None)
     if series.ledger.head.digest != head:
         raise LedgerError("the series went on while it was read; repeat the attack")
     found, unclear = {}, {}

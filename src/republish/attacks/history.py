@@ -219,6 +219,7 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     True values are those the series keeps in private; `truth` puts others in their place, one frame a release
     with the columns person (pseudonym) and code.
     """
+    series = series.snapshot()
     numbers = range(1, len(series.records) + 1)
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")

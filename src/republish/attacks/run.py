@@ -59,6 +59,7 @@ def target_of(
     """
     if isinstance(published, History):
         return Target(published)
+    published = published.snapshot()
     history = history_of(published, truth)
     ways = {kind_of(name).way for name in attacks}
     register, sightings = None, None

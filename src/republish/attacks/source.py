@@ -26,6 +26,10 @@ class Promising(Protocol):
 class Source(Protocol):
     """A published series, or one with a release that is still to be committed."""
 
+    def snapshot(self) -> Source:
+        """The same as it stands now, whatever is committed while it is read."""
+        ...
+
     @property
     def records(self) -> Sequence[Any]:
         """One entry a release."""

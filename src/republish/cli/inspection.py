@@ -24,8 +24,9 @@ def history(series: Folder, as_json: Json = False) -> None:
     """All releases of a series, one line each, and whatever else happened to it."""
     from republish.series import Series
 
-    opened = Series.open(series)
-    lines = [_line(opened, entry) for entry in opened.records]
+    opened = Series.open(series).snapshot()
+    withdrawn = opened.withdrawn()
+    lines = [_line(entry, entry.release in withdrawn) for entry in opened.records]
     others = [
         {
             "entry": entry.seq,
@@ -72,7 +73,7 @@ def _shown(line: dict[str, Any], key: str) -> Any:
     return line[key] or None if key in ("suppressed", "counterfeits", "status") else line[key]
 
 
-def _line(series: Series, entry: Any) -> dict[str, Any]:
+def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
     payload = entry.payload
     return {
         "release": entry.release,
@@ -82,7 +83,7 @@ def _line(series: Series, entry: Any) -> dict[str, Any]:
         "penalty": payload["measures"]["penalty"],
         "highest_risk": payload["measures"]["prosecutor_risk"]["highest"],
         "gate": "passed" if payload.get("gate", {}).get("passed") else None,
-        "status": "withdrawn" if entry.release in series.withdrawn() else "",
+        "status": "withdrawn" if withdrawn else "",
         "digest": entry.digest,
     }
 
@@ -106,7 +107,7 @@ def show(
     """The policy of a series, or one release with its measures."""
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     if release is None:
         _show_series(opened, as_json)
         return
@@ -227,7 +228,7 @@ def verify(
 def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
     from republish.series import Series
 
-    opened = Series.open(folder)
+    opened = Series.open(folder).snapshot()
     with counted("verifying") as progress:
         found = opened.verify(progress, where)
         verdict = _judged_again(opened) if gate else None
@@ -321,7 +322,7 @@ def measure(
     from republish.cli.arguments import truth_views
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     views = truth_views(truth, len(opened.records)) if truth else None
     with engine_of(engine, master, part_rows) as where:
         if where is None:

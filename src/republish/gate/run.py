@@ -49,6 +49,10 @@ class WithDraft:
         self._series, self._coming = series, coming
         self._count = len(series.records)
 
+    def snapshot(self) -> WithDraft:
+        """The same: who makes a draft holds the lock, and nothing else is committed."""
+        return self
+
     @property
     def records(self) -> tuple[Any, ...]:
         """One entry a release, nothing for the coming one."""

@@ -98,7 +98,7 @@ class _Own:
         """The series with codes, and classes where knowledge needs them, of everyone in the raw views."""
         from republish.attacks import BELIEVES, granted_view, names, target_of
 
-        series, known, files = self.opened, adversary.knowledge, self.files
+        series, known, files = self.opened.snapshot(), adversary.knowledge, self.files
         if not files:
             return target_of(series, adversary, wanted)
         numbered = list(enumerate(files, start=1))

@@ -18,7 +18,6 @@ from republish.arrays import IntArray, WordArray
 from republish.attacks.excluding.signature_rule import Rule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
-from republish.ledger.recovery import named_files
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import KEY
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
@@ -76,7 +75,7 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Lay
     """
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
-    recorded = named_files(series.ledger.entries())[0]
+    recorded = series.ledger.entries().files
     members = tuple(
         tuple((series.ledger.path(name), dict(recorded[name])) for name in series.membership_files(number))
         for number in range(1, len(releases) + 1)

@@ -20,7 +20,6 @@ from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
-from republish.ledger.recovery import named_files
 from republish.memory.memory import Memory
 from republish.microdata import no_codes, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover
@@ -284,7 +283,7 @@ class _Audit:
         """What the stored memory has wrong."""
         series, mover = self.series, self.mover
         unreadable = ["the memory cannot be read any more"]
-        recorded = named_files(series.ledger.entries())[0]
+        recorded = series.ledger.entries().files
         try:
             names = list(series.memory_files())
             files = tuple((self._private(name), recorded[name]) for name in names)
