@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
@@ -23,7 +22,8 @@ from republish.hierarchies import read_hierarchy
 from republish.hooks import html_of
 from republish.inference import Reasoning
 from republish.ledger import Draft, Entry, Ledger, crash_points
-from republish.memory.memory import KEY, Memory, compare, read_membership, read_memory, sight
+from republish.memory.membership import Membership
+from republish.memory.memory import Memory, compare, read_memory, sight
 from republish.metrics import measure
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
 from republish.policy import Policy, read_policy
@@ -50,15 +50,16 @@ from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts, require_whole
 from republish.sources.paths import place_of
 from republish.verify.bt_privacy import checks_of_beliefs
+from republish.verify.check import Verification
 from republish.verify.series import (
-    Appearances,
+    AuditedRelease,
     SeriesVerification,
     check_against_memory,
     signatures_of,
     verify_series,
 )
 from republish.verify.similarity import shown_to
-from republish.verify.table import Verification, verify_against_view, verify_release
+from republish.verify.table import verify_against_view, verify_release
 
 if TYPE_CHECKING:
     from republish.parts import Engine
@@ -181,16 +182,12 @@ class Series:
 
     def appearances(self, number: int) -> pl.DataFrame:
         """Private: everyone in a release with group, sensitive code and a digest of the quasi-identifiers."""
-        frame = self._membership(number)
-        words = np.column_stack([frame[name].to_numpy() for name in KEY])
-        return pl.DataFrame([pseudonym_texts(words), *(frame[name] for name in ("group", "code", "row"))])
+        return self.members(number).table()
 
-    def classes(self, number: int) -> IntArray:
-        """Private: the class of everyone in a release, as the publisher's knowledge divides people."""
-        return self._membership(number, ["class"])["class"].cast(pl.Int64).to_numpy()
-
-    def _membership(self, number: int, columns: list[str] | None = None) -> pl.DataFrame:
-        return read_membership([self.ledger.path(name) for name in self.membership_files(number)], columns)
+    def members(self, number: int) -> Membership:
+        """Private: who is in a release, in the form that verification and attacks have it."""
+        entries = self.ledger.entries()
+        return Membership.read([self.ledger.path(name) for name in entries.membership_files(number)])
 
     def membership_files(self, number: int) -> list[str]:
         """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
@@ -378,7 +375,8 @@ class Series:
         if promises and view.people is not None:
             signatures = signatures_of(draft.folder, view.schema, view.values)
             shown = None if self.reasoning is None else shown_to(self.reasoning, view, draft.folder)
-            now = Appearances(draft.release or 0, view.people, group_of_row, view.codes, signatures, shown)
+            members = Membership(view.people, group_of_row, view.codes)
+            now = AuditedRelease(draft.release or 0, members, signatures, shown)
             verification = verification.with_checks(
                 *check_against_memory(promises, now, stored.sizes, memory, self.reasoning)
             )

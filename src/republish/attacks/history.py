@@ -226,7 +226,7 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     if truth is not None and len(truth) != len(numbers):
         raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
     values = series.values_at(numbers[-1]) if numbers else pl.Series("", [], dtype=pl.String)
-    everybody = [series.appearances(number) for number in numbers]
+    everybody = [series.members(number).table() for number in numbers]
     seen = [frame.filter(pl.col("person") != _FORGOTTEN) for frame in everybody]
     if truth is not None:
         seen = [_with_truth(frame, codes) for frame, codes in zip(seen, truth, strict=True)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
     from republish.parts import Engine
     from republish.series import Series
-    from republish.verify.table import Verification
+    from republish.verify.check import Verification
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 _CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")

@@ -2,91 +2,39 @@
 
 This room imports no publisher. One-table promises are recomputed from the release and the policy
 alone; that a release is true to its view is checked while the view is at hand. Promises over the
-series are next door, in `verify_series`.
+series are next door, in `verify.series`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.errors import BrokenPromise, PolicyError, SchemaError, ViewError
-from republish.hierarchies import ROOT
+from republish.errors import PolicyError
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
 from republish.release.release import COUNTERFEITS, LEVEL, TABLE_CSV, TABLE_PARQUET, Release
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
 from republish.schema.schema import Schema
-from republish.sources.paths import nearby, parquet_rows, parquet_schema, read_csv, read_parquet
+from republish.sources.paths import nearby, read_csv
 from republish.sources.tables import read_table
-
-ANY = ROOT
-_SAME = "table.csv and table.parquet say the same."
-
-
-@dataclass(frozen=True)
-class Check:
-    """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
-
-    `unchecked` groups could not be checked, since people in them were forgotten.
-    """
-
-    promise: str
-    holds: bool
-    meaning: str
-    reached: float | None = None
-    groups: int = 0
-    rows: int = 0
-    unchecked: int = 0
-
-    def sentence(self) -> str:
-        """The check in words."""
-        if self.holds:
-            return f"{self.promise}: holds"
-        where = f" in {self.groups} groups with {self.rows} rows" if self.groups else ""
-        return f"{self.promise}: does not hold{where}"
-
-
-@dataclass(frozen=True)
-class Verification:
-    """All checks of one release or table."""
-
-    rows: int
-    groups: int
-    suppressed: int
-    checks: tuple[Check, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every promise is kept."""
-        return all(check.holds for check in self.checks)
-
-    def with_checks(self, *more: Check) -> Verification:
-        """This verification with further checks."""
-        return replace(self, checks=(*self.checks, *more))
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON document; infinite levels become null."""
-        document = asdict(self) | {"holds": self.holds}
-        for check in document["checks"]:
-            if check["reached"] is not None and not np.isfinite(check["reached"]):
-                check["reached"] = None
-        return document
-
-    def require(self) -> None:
-        """Refuse to go on where a promise is broken."""
-        if not self.holds:
-            broken = "; ".join(check.sentence() for check in self.checks if not check.holds)
-            raise BrokenPromise(
-                f"the release does not keep what the policy promises: {broken}. Nothing was committed; "
-                "this is a defect of the publisher, please report it"
-            )
+from republish.verify.check import STATISTICS, Check, Verification
+from republish.verify.columns import (
+    ColumnTable,
+    StoredTable,
+    all_starred,
+    number_groups,
+    quasi_columns,
+    renumber,
+    stored_alike,
+    uniform,
+)
 
 
 def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement]) -> Verification:
@@ -96,48 +44,12 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     count as suppressed.
     """
     frame = read_table(source, schema.missing)
-    columns = _quasi_columns(frame, schema)
-    suppressed = _all_starred(frame, columns)
+    columns = quasi_columns(frame, schema)
+    suppressed = all_starred(frame, columns)
     if suppressed.all():
         suppressed[:] = False  # a table that says nothing of anybody is one group
     found = verify_frame(frame, schema, requirements, suppressed)
     return found.with_checks(_labelled(frame, columns, schema))
-
-
-class Table(Protocol):
-    """What the checks need of a table: its columns, one at a time."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """The types of the columns."""
-        ...
-
-    @property
-    def height(self) -> int:
-        """The number of rows."""
-        ...
-
-    def __getitem__(self, name: str, /) -> pl.Series:
-        """One column."""
-        ...
-
-
-class _StoredTable:
-    """A stored table whose columns are read when asked for, so that a large release is never whole in memory."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.schema: Mapping[str, pl.DataType] = parquet_schema(path)
-        self.columns = list(self.schema)
-        self.height = parquet_rows(path)
-
-    def __getitem__(self, name: str, /) -> pl.Series:
-        return read_parquet(self._path, [name])[name]
 
 
 @dataclass(frozen=True)
@@ -156,21 +68,21 @@ def verify_release(
     A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
     """
     with nearby(folder / TABLE_PARQUET) as path:
-        frame = _StoredTable(path)
+        frame = StoredTable(path)
         found = verify_frame(frame, schema, requirements, large=large)
-        same = [_same_tables(frame, folder, schema)] if (folder / TABLE_CSV).exists() else []
+        same = [stored_alike(frame, folder, schema)] if (folder / TABLE_CSV).exists() else []
         return found.with_checks(*same, _counterfeits_fit(frame, folder))
 
 
 def verify_frame(
-    frame: Table,
+    frame: ColumnTable,
     schema: Schema,
     requirements: Sequence[Requirement],
     suppressed: BoolArray | None = None,
     large: AtLarge | None = None,
 ) -> Verification:
     """Check a table, `suppressed` rows aside; see `verify_release` for `large`."""
-    columns = _quasi_columns(frame, schema)
+    columns = quasi_columns(frame, schema)
     if suppressed is None:
         suppressed = np.zeros(frame.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
@@ -181,9 +93,9 @@ def verify_frame(
         else no_codes(frame.height)
     )
     whole = whole_of(schema.sensitive, codes, values) if large is None else large.whole
-    group, groups = _number_groups(frame, columns)
+    group, groups = number_groups(frame, columns)
     kept = ~suppressed
-    group, groups = _renumber(group[kept]) if suppressed.any() else (group, groups)
+    group, groups = renumber(group[kept]) if suppressed.any() else (group, groups)
     kept_codes = codes[kept] if suppressed.any() else codes
     sizes = np.bincount(group, minlength=groups)
     holds = np.ones((len(requirements), groups), dtype=np.bool_)
@@ -206,27 +118,8 @@ def verify_frame(
     ]
     if "group" in frame.columns:
         levels = [LEVEL] if LEVEL in frame.columns else []
-        checks.append(_uniform(frame, [*levels, *columns]))
+        checks.append(uniform(frame, [*levels, *columns]))
     return Verification(frame.height, groups, int(suppressed.sum()), tuple(checks))
-
-
-def _quasi_columns(frame: Table, schema: Schema) -> list[str]:
-    """The columns that hold quasi-identifiers, plain or as bounds."""
-    columns = []
-    for column in schema.quasi_identifiers:
-        spelled = [n for n in (column.name, f"{column.name}_lo", f"{column.name}_hi") if n in frame.columns]
-        if not spelled:
-            raise SchemaError(
-                f"the table has no column {column.name}, a quasi-identifier of the schema; "
-                "a CSV table starts with a line of column names"
-            )
-        extra = f"{column.name}_missing"
-        columns += [*spelled, *([extra] if extra in frame.columns else [])]
-    if schema.sensitive is not None and schema.sensitive.name not in frame.columns:
-        raise SchemaError(
-            f"the table has no column {schema.sensitive.name}, the sensitive column of the schema"
-        )
-    return columns
 
 
 def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
@@ -243,114 +136,7 @@ def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
     )
 
 
-def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
-    texts = [name for name in columns if frame.schema[name] == pl.String]
-    if len(texts) < len(columns):
-        return np.zeros(frame.height, dtype=np.bool_)
-    return frame.select(pl.all_horizontal(pl.col(texts).eq_missing(pl.lit(ANY)))).to_series().to_numpy()
-
-
-def _number_groups(frame: Table, columns: list[str]) -> tuple[IntArray, int]:
-    """Groups as 0, 1, ..."""
-    if "group" not in frame.columns:
-        ranks = (
-            pl.DataFrame([frame[name] for name in columns])
-            .select(pl.struct(columns).rank("dense"))
-            .to_series()
-        )
-        return _renumber(ranks.to_numpy()) if frame.height else (np.zeros(0, dtype=np.int64), 0)
-    if frame["group"].null_count():
-        raise ViewError(f"every row needs a group; {frame['group'].null_count()} rows of the table have none")
-    return _renumber(frame["group"].to_numpy())
-
-
-def _renumber(group: IntArray) -> tuple[IntArray, int]:
-    if (
-        np.issubdtype(group.dtype, np.integer)
-        and len(group)
-        and group.min() >= 0
-        and group.max() < 4 * len(group)
-    ):
-        used = np.bincount(group) > 0
-        return (np.cumsum(used) - 1)[group], int(used.sum())
-    names, place = np.unique(group, return_inverse=True)
-    return place.astype(np.int64), len(names)
-
-
-def _uniform(frame: Table, columns: list[str]) -> Check:
-    """All rows of a group must show the same cells: else the group is a claim, not a protection."""
-    group, groups = _number_groups(frame, columns)
-    first = np.empty(groups, dtype=np.int64)
-    first[group] = np.arange(frame.height)
-    differs = np.zeros(frame.height, dtype=np.bool_)
-    for name in columns:
-        column = frame[name]
-        differs |= column.ne_missing(column.gather(first).gather(group)).to_numpy()
-    broken = np.unique(group[differs])
-    return Check(
-        "uniform groups",
-        not differs.any(),
-        "All rows of a group show the same quasi-identifiers.",
-        None,
-        len(broken),
-        int(differs.sum()),
-    )
-
-
-def same_tables(folder: Path, schema: Schema) -> Check:
-    """The CSV table of a stored release must say what its Parquet table says."""
-    with nearby(folder / TABLE_PARQUET) as path:
-        return _same_tables(_StoredTable(path), folder, schema)
-
-
-def _same_tables(frame: Table, folder: Path, schema: Schema) -> Check:
-    """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
-    levels = [LEVEL] if LEVEL in frame.columns else []
-    plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
-    cells = [column.name for column in schema.quasi_identifiers]
-    types = {name: frame.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
-    csv = read_csv(folder / TABLE_CSV, schema_overrides=types)
-    if csv.height != frame.height or set(csv.columns) != set(types):
-        return Check("same tables", False, _SAME, None, 0, max(csv.height, frame.height))
-    differs = np.zeros(frame.height, dtype=np.bool_)
-    for name in plain:
-        differs |= csv.drop_in_place(name).ne_missing(frame[name]).to_numpy()
-    group, groups = _number_groups(frame, [])
-    a_row = np.empty(groups, dtype=np.int64)
-    a_row[group] = np.arange(frame.height)
-    for name in cells:
-        expected = _spelled(frame, name, a_row).gather(group)
-        differs |= csv.drop_in_place(name).ne_missing(expected).to_numpy()
-    return Check("same tables", not differs.any(), _SAME, None, 0, int(differs.sum()))
-
-
-def _spelled(frame: Table, name: str, rows: IntArray) -> pl.Series:
-    """The cells of some rows of the typed table as the CSV table must spell them."""
-    missing = frame[f"{name}_missing"].gather(rows) if f"{name}_missing" in frame.columns else None
-    if name in frame.columns:
-        cell = frame[name].gather(rows)
-        text = _spelled_set(cell) if cell.dtype == pl.List else cell
-    else:
-        low, high = (frame[f"{name}_{end}"].gather(rows).cast(pl.String) for end in ("lo", "hi"))
-        dash = low.str.contains("-", literal=True) | high.str.contains("-", literal=True)
-        mark = pl.select(pl.when(dash).then(pl.lit("..")).otherwise(pl.lit("-"))).to_series()
-        text = pl.select(pl.when(low == high).then(low).otherwise("[" + low + mark + high + "]")).to_series()
-    if missing is None:
-        return text
-    return pl.select(pl.when(missing.is_null()).then(pl.lit(ANY)).otherwise(text)).to_series()
-
-
-def _spelled_set(cell: pl.Series) -> pl.Series:
-    single = cell.list.len() == 1
-    only = cell.list.first()
-    odd = (only == ANY) | only.str.starts_with("{")
-    escaped = cell.list.eval(
-        pl.element().str.replace_all("\\", "\\\\", literal=True).str.replace_all("|", "\\|", literal=True)
-    ).list.join("|")
-    return pl.select(pl.when(single & ~odd).then(only).otherwise("{" + escaped + "}")).to_series()
-
-
-def _counterfeits_fit(frame: Table, folder: Path) -> Check:
+def _counterfeits_fit(frame: ColumnTable, folder: Path) -> Check:
     """Counterfeit statistics may name published groups only, and never more rows than the group has."""
     path = folder / COUNTERFEITS
     wrong = 0
@@ -360,9 +146,7 @@ def _counterfeits_fit(frame: Table, folder: Path) -> Check:
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
         ).height
-    return Check(
-        "counterfeit statistics", wrong == 0, "Counterfeit counts fit the groups they name.", None, wrong, 0
-    )
+    return Check(STATISTICS, wrong == 0, "Counterfeit counts fit the groups they name.", None, wrong, 0)
 
 
 def verify_against_view(release: Release, view: Microdata, group_of_row: IntArray) -> Check:

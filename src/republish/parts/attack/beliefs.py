@@ -21,12 +21,12 @@ from republish.attacks.confidence import looked_at, signed_gain
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
 from republish.inference import FULL, Compromised, Reasoning, Revision, cascaded
 from republish.knowledge import Extracted, Transitions
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, Layout, Shard, numbered
 from republish.parts.attack.known_people import Known
 from republish.parts.blocks import Block, Mover, fact, spread, table_block, table_of, tables_of
 from republish.parts.counts import COUNT, ROWS, Adding, spread_counts
-from republish.parts.pseudonymize import bucket_of, people_of
+from republish.parts.pseudonymize import bucket_of
 
 BELIEF, STATE, START = "belief", "state", "start"
 """People with beliefs on their way to shards; beliefs in their bucket; and those before the first release."""

@@ -19,11 +19,11 @@ from republish.attacks.excluding.signature_rule import Rule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
 from republish.memory.event_lists import Appearances, events_of
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
 from republish.parts.files import read_intact
 from republish.parts.measure import TABLE_FILE, Recorded, Stored, codes_in
-from republish.parts.pseudonymize import bucket_of, people_of
+from republish.parts.pseudonymize import bucket_of
 from republish.schema.schema import Schema
 from republish.secret import order_of
 

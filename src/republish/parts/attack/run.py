@@ -28,7 +28,7 @@ from republish.attacks.registry import kind_of, obstacle
 from republish.attacks.results import AttackResult, Exposure, Figures, Findings, together
 from republish.attacks.run import informed
 from republish.errors import PolicyError
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.attack.beliefs import BeliefsInParts, beliefs_in_parts
 from republish.parts.attack.history import (
     HELD,
@@ -258,7 +258,7 @@ class Narrowing:
         yield fact(int(np.count_nonzero((before != sets).any(axis=1))))
         release = self.layout.release_of(blocks[0].to)
         told = np.flatnonzero(sizes(sets) < values)
-        people = np.column_stack([shard.members[key].to_numpy() for key in KEY])[unknowns.person[told]]
+        people = people_of(shard.members)[unknowns.person[told]]
         frame = _words(people, sets[told]).with_columns(pl.lit(release, pl.Int64).alias(_RELEASE))
         yield from spread(frame, bucket_of(people[:, 0], self.layout.buckets), LIMIT)
 

@@ -44,8 +44,8 @@ from republish.release.domains import Scales
 from republish.release.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
 from republish.requirements import Whole
 from republish.sources.paths import read_parquet, write_parquet
+from republish.verify.check import Check, Verification
 from republish.verify.sums import verified
-from republish.verify.table import Check, Verification
 
 if TYPE_CHECKING:
     from republish.ledger import Draft

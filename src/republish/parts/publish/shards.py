@@ -17,21 +17,23 @@ import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.grouping import SUPPRESSED, Grouping
-from republish.memory.memory import Memory, sight
+from republish.memory.membership import Membership
+from republish.memory.memory import Memory, people_of, sight
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata, sensitive_codes
 from republish.parts.blocks import Block, fact, tables_of
 from republish.parts.files import read_intact, write_bytes, write_table
-from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, people_of, tally_of, view_of
+from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, tally_of, view_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_groups
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, build_release, read_release
 from republish.requirements import Requirement, Whole
 from republish.secret import order_of
 from republish.sources.paths import read_csv
-from republish.verify.series import Appearances, check_against_memory, signatures_of
+from republish.verify.check import Verification
+from republish.verify.series import AuditedRelease, check_against_memory, signatures_of
 from republish.verify.similarity import require_beliefs, shown_to
-from republish.verify.table import AtLarge, Verification, verify_against_view, verify_release
+from republish.verify.table import AtLarge, verify_against_view, verify_release
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ class WritingShards:
             signatures = signatures_of(folder, view.schema, view.values)
             shown = None if reasoning is None else shown_to(reasoning, view, folder)
             assert view.people is not None
-            now = Appearances(made.number, view.people, local, view.codes, signatures, shown)
+            members = Membership(view.people, local, view.codes)
+            now = AuditedRelease(made.number, members, signatures, shown)
             found = found.with_checks(*check_against_memory(promises, now, release.sizes, memory, reasoning))
         codes = np.zeros(len(view.values), dtype=np.int64)
         if view.schema.sensitive is not None:

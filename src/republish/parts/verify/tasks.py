@@ -23,18 +23,20 @@ from republish.inference import Reasoning
 from republish.inference.reasoning import last_codes
 from republish.knowledge import Extracted, Transitions
 from republish.ledger.files import measure
-from republish.memory.memory import KEY, Memory, memory_of
+from republish.memory.membership import Membership
+from republish.memory.memory import KEY, Memory, memory_of, people_of
 from republish.parts.blocks import Block, Task, fact, spread, table_of, tables_of
 from republish.parts.counts import COUNT, ROWS
-from republish.parts.pseudonymize import CODE, MEMORY, ROW, VIEW, bucket_of, newest, people_of
+from republish.parts.pseudonymize import CODE, MEMORY, ROW, VIEW, bucket_of, newest
 from republish.parts.verify.walk_state import GROUP, beliefs_in, known_in, laid_out, resume
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.schema.schema import Schema
 from republish.sources.paths import parquet_schema, read_csv, read_parquet
-from republish.verify.membership import repeated
-from republish.verify.series import UNREADABLE, About, Walk, verify_members
+from republish.verify.check import Verification
+from republish.verify.columns import same_tables
+from republish.verify.series import UNREADABLE
 from republish.verify.similarity import shown_of
-from republish.verify.table import Verification, same_tables
+from republish.verify.walk import About, Walk, verify_members
 
 FILE, CSV = "file", "csv"
 STATE, AWAY, TABLE, FALSE, MEMBERS, START, UNREAD = (
@@ -183,7 +185,7 @@ class ReadingRelease:
             yield from spread(frame, bucket, MEMBERS)
 
 
-class Met(NamedTuple):
+class MetMembers(NamedTuple):
     """What a bucket tells of a release: people who were forgotten, and rows that name somebody again."""
 
     nobody: int
@@ -206,7 +208,7 @@ class MeetingMembers:
         members = members.sort(_PLACE, maintain_order=True)
         someone = (people_of(members) != 0).any(axis=1)
         again = ~members.select(pl.struct(KEY).is_first_distinct()).to_series().to_numpy() & someone
-        yield fact(Met(int(np.count_nonzero(~someone)), repeated(members)))
+        yield fact(MetMembers(int(np.count_nonzero(~someone)), Membership.of_frame(members).repeated))
         members = members.drop(_PLACE).with_columns(pl.Series(_AGAIN, again))
         if state.height:
             away = state.join(members, on=list(KEY), how="anti")
@@ -282,15 +284,16 @@ class CheckingGroups:
             return
         shift, stated = self.ranges.first(shard), self.stated
         members, walk = self._members(blocks, shift), self.auditor.walk()
+        present = Membership.of_frame(members)
         resume(walk, members, self.checked)
         with tempfile.TemporaryDirectory(prefix="republish-") as name:
             folder = Path(name)
             self._write(folder, blocks, shift)
             shown = None
             if walk.beliefs is not None:
-                shown = shown_of(folder, stated.schema, stated.values, members)
+                shown = shown_of(folder, stated.schema, stated.values, present)
             part = stated._replace(groups=self.ranges.count(shard))
-            found = verify_members(folder, part, members, walk, shown)
+            found = verify_members(folder, part, present, walk, shown)
         yield fact(Checked(found, walk.new_lives))
         state = laid_out(walk, shift)
         first = members.filter(~pl.col(_AGAIN))  # of somebody named twice the first counts, in whatever shard
