@@ -27,12 +27,11 @@ from republish.policy import Policy, read_policy
 from republish.publishers import Publisher
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
-from republish.publishing.options import PublishOptions
 from republish.publishing.policy_record import (
     is_as_recorded,
     require_as_recorded,
 )
-from republish.publishing.result import Published
+from republish.publishing.result import Published, PublishOptions
 from republish.release.domains import Scales
 from republish.release.release import Release, read_release
 from republish.schema.schema import Schema

@@ -14,7 +14,7 @@ from republish.parts.blocks import Mover
 from republish.parts.measure import measure_in_parts
 from republish.parts.publish.run import STEPS, Division, InParts
 from republish.parts.verify.run import verify_in_parts
-from republish.publishing.options import PublishOptions
+from republish.publishing.result import PublishOptions
 from republish.publishing.run import Progress, publish
 
 if TYPE_CHECKING:

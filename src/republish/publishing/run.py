@@ -15,12 +15,11 @@ from republish.microdata import read_view
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.compromised_records import compromised_table, with_compromised
-from republish.publishing.options import PublishOptions
 from republish.publishing.plausibility import Turnout, other_spelling, require_plausible, turnout
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
-from republish.publishing.result import Published
+from republish.publishing.result import Published, PublishOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
 from republish.release.release import TABLE_CSV, stored_table
@@ -42,17 +41,14 @@ class MadePiece(Protocol):
     @property
     def verification(self) -> Verification:
         """Its checks."""
-        ...
 
     @property
     def sums(self) -> Sums:
         """What adds up of its measures."""
-        ...
 
     @property
     def suppressed(self) -> int:
         """Rows of the view that it leaves out."""
-        ...
 
 
 class Maker(ABC):
@@ -81,12 +77,8 @@ class Maker(ABC):
         """Run the publisher."""
 
     @abstractmethod
-    def write(self, draft: Draft, as_of: str) -> None:
-        """Write what may leave the house."""
-
-    @abstractmethod
-    def check(self, draft: Draft) -> Sequence[MadePiece]:
-        """Every piece as it was read back and checked."""
+    def write(self, draft: Draft, as_of: str) -> Sequence[MadePiece]:
+        """Write what may leave the house; return every piece as it was read back and checked."""
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
         """What is checked of all pieces together."""
@@ -136,21 +128,19 @@ class OneProcess(Maker):
         digests = self.raw.row_digests(self.secret, self.series.row_digests)
         self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
 
-    def write(self, draft: Draft, as_of: str) -> None:
-        """Write the table for people and for programs."""
+    def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
+        """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
         self.step(STEPS[2])
-        release, self.group_of_row = self.piece.built()
         grouping = self.piece.grouping
+        release, group_of_row = self.piece.built()
         size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
-
-    def check(self, draft: Draft) -> Sequence[CheckedPiece]:
-        """The one piece, and who is new in it, came back, left or changed."""
+        crash_points.reach("release-written")
         self.step(STEPS[3])
         with stored_table(draft.folder) as table:
-            self.checked = self.piece.checked(table, self.group_of_row, draft.folder / TABLE_CSV)
-        self.seen = self.piece.seen(self.group_of_row)
+            self.checked = self.piece.checked(table, group_of_row, draft.folder / TABLE_CSV)
+        self.seen = self.piece.seen(group_of_row)
         self.arrivals = compare(self.seen, self.number, self.memory)
         return [self.checked]
 
@@ -219,9 +209,7 @@ def _made(
     maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]
 ) -> tuple[Published, Size]:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
-    maker.write(draft, as_of)
-    crash_points.reach("release-written")
-    pieces = maker.check(draft)
+    pieces = maker.write(draft, as_of)
     verification = verified([piece.verification for piece in pieces], maker.policy.requirements)
     verification = verification.with_checks(*maker.of_whole(pieces))
     verification.require()

@@ -13,6 +13,7 @@ import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import ViewError
+from republish.ledger import crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
@@ -33,9 +34,9 @@ from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_cou
 from republish.parts.publish.shards import Places, WritingShards, Written
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
-from republish.publishing.options import PublishOptions
 from republish.publishing.plausibility import Turnout
 from republish.publishing.private_files import needs_fresh_base, write_private
+from republish.publishing.result import PublishOptions
 from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
@@ -78,39 +79,38 @@ class InParts(Maker):
         self.schema = self.domains.schema
         self.sizes = Sizes.of(self.domains.rows, self.division.part_rows, self.division.parts)
         self.step(STEPS[1])
-        self.people, self.found = self._people(view, self.domains, self.sizes)
-        self.arrivals = self.found.arrivals
-        records, found = self.series.records, self.found
+        self.people, found = self._people(view)
+        self.found, self.arrivals, records = found, found.arrivals, self.series.records
         last = records[-1].payload["rows"] if records else 0
         return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, last)
 
     def group(self) -> None:
         """Run the publisher on every part."""
         self.step(STEPS[2])
-        self.making, self.grouped, self.facts, self.whole = self._grouped(
-            self.people, self.domains, self.sizes
-        )
+        mover, people, domains, sizes = self.mover, self.people, self.domains, self.sizes
+        policy, release, counted = self.policy, self.number - 1, self.series.counts_file()
+        before = read_parquet(self.series.ledger.intact(counted)) if counted else None
+        publisher, counts = with_counts(mover, people, policy.publisher, domains, before, release, sizes.sums)
+        made, whole = plan(mover, people, publisher, domains, sizes, release)
+        terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number)
+        self.making = Making(terms, domains, sizes.shards, counts)
+        routed, task = mover.map(people, [VIEW], made.routing), GroupingRows(self.making, whole)
+        self.grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))
+        self.facts: list[Grouped] = mover.facts(self.grouped)
 
-    def write(self, draft: Draft, as_of: str) -> None:
-        """Write every shard, as it is checked and remembered."""
-        facts, sizes = self.facts, self.sizes
-        self.published, lasting = self._lasting(self.grouped, facts, self.making, self.whole)
-        nothing = np.zeros(sizes.shards, dtype=np.int64)
-        groups = np.sum([nothing, *(f.groups for f in facts)], axis=0)
+    def write(self, draft: Draft, as_of: str) -> Sequence[Written]:
+        """Write every shard, as it is checked and remembered; return what all tell."""
+        self.published, lasting = self._lasting()
+        groups = np.sum([np.zeros(self.sizes.shards, np.int64), *(f.groups for f in self.facts)], axis=0)
         groups = groups - (lasting[-1].groups if lasting else 0)
         self.step(STEPS[3])
-        self.places = self.open.enter_context(_places(draft, sizes.shards))
-        writing = WritingShards(
-            self.making,
-            self.places,
-            np.cumsum(groups) - groups,
-            self.published,
-            tuple(one.against for one in lasting),
-        )
-        self.written = self._write(self.grouped, writing, sizes)
-
-    def check(self, draft: Draft) -> Sequence[Written]:
-        """What the shards told of their checks."""
+        self.places = self.open.enter_context(_places(draft, self.sizes.shards))
+        against, first = tuple(one.against for one in lasting), np.cumsum(groups) - groups
+        writing = WritingShards(self.making, self.places, first, self.published, against)
+        grouped = self.grouped if self.sizes.rows else self.mover.blocks([_nobody(self.domains)])
+        shards = self.mover.exchange([grouped], [VIEW, FALSE], self.sizes.shards, writing)
+        self.written: list[Written] = sorted(self.mover.facts(shards), key=lambda w: w.shard)
+        crash_points.reach("release-written")
         return self.written
 
     def of_whole(self, pieces: Sequence[Written]) -> Sequence[Check]:
@@ -139,8 +139,7 @@ class InParts(Maker):
         draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
         used = {path for w in written for path in w.files}
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
-        about = about_release(self.policy, self.number, as_of, size)
-        write_about(draft.folder, about)
+        write_about(draft.folder, about_release(self.policy, self.number, as_of, size))
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}
@@ -163,21 +162,14 @@ class InParts(Maker):
         known = self.series.known_values() if self.number > 1 else None
         return domains_of(found, schema, known)
 
-    def _people(self, view: Any, domains: Domains, sizes: Sizes) -> tuple[Any, Met]:
+    def _people(self, view: Any) -> tuple[Any, Met]:
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
-        columns = list(domains.schema.columns)
-        pseudonymizing = Pseudonymizing(
-            domains, self.secret, sizes.parts, self.series.row_digests, self.number
-        )
-        rows = self.mover.rows(view, columns, pseudonymizing)
-        files = tuple(
-            (self.series.ledger.path(name), self.series.ledger.recorded(name))
-            for name in self.series.memory_files()
-        )
-        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        memory = self.mover.map(names, [FILE], Recalling(files, sizes.parts))
+        domains, parts = self.domains, self.sizes.parts
+        task = Pseudonymizing(domains, self.secret, parts, self.series.row_digests, self.number)
+        rows = self.mover.rows(view, list(domains.schema.columns), task)
         meeting = Meeting(self.number, domains.schema.identifier or "")
-        people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], sizes.parts, meeting))
+        memory = self._recalled((), parts)
+        people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], parts, meeting))
         found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
         if found.rows != domains.rows:
             raise ViewError(
@@ -186,75 +178,39 @@ class InParts(Maker):
             )
         return people, found
 
-    def _grouped(
-        self, people: Any, domains: Domains, sizes: Sizes
-    ) -> tuple[Making, Any, list[Grouped], Whole]:
-        """The groups of all parts, kept for the steps that follow."""
-        mover, release = self.mover, self.number - 1
-        counts_file = self.series.counts_file()
-        before = read_parquet(self.series.ledger.intact(counts_file)) if counts_file else None
-        publisher, counts = with_counts(
-            mover, people, self.policy.publisher, domains, before, release, sizes.sums
-        )
-        made, whole = plan(mover, people, publisher, domains, sizes, release)
-        policy = self.policy
-        terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number)
-        making = Making(terms, domains, sizes.shards, counts)
-        routed = mover.map(people, [VIEW], made.routing)
-        grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, GroupingRows(making, whole)))
-        return making, grouped, mover.facts(grouped), whole
+    def _recalled(self, newer: Sequence[tuple[Path, dict[str, Any]]], parts: int) -> Any:
+        """The lines of all files of the memory, and of newer ones, by bucket."""
+        ledger = self.series.ledger
+        earlier = [(ledger.path(name), ledger.recorded(name)) for name in self.series.memory_files()]
+        files = (*earlier, *newer)
+        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
+        return self.mover.map(names, [FILE], Recalling(files, parts))
 
-    def _lasting(
-        self, grouped: Any, facts: Sequence[Grouped], making: Making, whole: Whole
-    ) -> tuple[Whole, list[_Lost]]:
+    def _lasting(self) -> tuple[Whole, list[_Lost]]:
         """What the published table says of its sensitive values, once all groups satisfy the requirements by it."""
-        codes = np.sum([f.codes for f in facts], axis=0) if facts else np.zeros(whole.m, dtype=np.int64)
-        published = making.domains.whole(codes)
-        if not any(f.suppressed or f.counterfeits for f in facts):
-            return published, []
-        if making.terms.reasoning is None:
-            return published, []
-        lost: list[_Lost] = []
+        facts, domains = self.facts, self.domains
+        codes = np.sum([np.zeros(len(domains.values), np.int64), *(f.codes for f in facts)], axis=0)
+        published, lost = domains.whole(codes), list[_Lost]()
+        if self.making.terms.reasoning is None or not any(f.suppressed or f.counterfeits for f in facts):
+            return published, lost
         while True:
             against = (*(one.against for one in lost), published)
-            task = Lasting(self.policy.requirements, against, making.shards)
-            found = self.mover.facts(self.mover.map(grouped, [GROUPS], task))
-            groups = np.sum([f[0] for f in found], axis=0)
-            rows = np.sum([f[1] for f in found], axis=0)
-            if not lost and not groups.any():
-                return published, []
-            if lost and (groups == lost[-1].groups).all():
+            task = Lasting(self.policy.requirements, against, self.sizes.shards)
+            found = self.mover.facts(self.mover.map(self.grouped, [GROUPS], task))
+            groups, rows = (np.sum([f[side] for f in found], axis=0) for side in (0, 1))
+            if (groups == lost[-1].groups).all() if lost else not groups.any():
                 return published, lost
             lost.append(_Lost(published, groups))
-            published = making.domains.whole(codes - rows)
-
-    def _write(self, grouped: Any, writing: WritingShards, sizes: Sizes) -> list[Written]:
-        if not sizes.rows:  # an empty week is a release without groups
-            domains = writing.making.domains
-            nobody = domains.view(
-                np.empty((len(domains.axes), 0)),
-                np.empty(0, dtype=np.int32),
-                _no_cells(domains.schema.insensitive),
-                np.empty((0, 2), dtype=np.uint64),
-            )
-            frame = _with_groups(frame_of(nobody, np.empty(0, dtype=np.uint64)))
-            grouped = self.mover.blocks([table_block(frame, 0, VIEW)])
-        shards = self.mover.exchange([grouped], [VIEW, FALSE], sizes.shards, writing)
-        return sorted(self.mover.facts(shards), key=lambda w: w.shard)
+            published = domains.whole(codes - rows)
 
     def _fresh_base(
         self, draft: Draft, changed: Sequence[tuple[Path, dict[str, Any]]], places: Places
     ) -> dict[str, int]:
         """Write everyone's latest line of the memory, and of none else, as new files; return their rows by name."""
-        ledger, parts = self.series.ledger, len(places.table)
-        earlier = [(ledger.path(name), ledger.recorded(name)) for name in self.series.memory_files()]
-        files = (*earlier, *changed)
-        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        recalled = self.mover.map(names, [FILE], Recalling(files, parts))
+        parts = len(places.table)
         base = tuple(draft.private_files("memory", parts))
-        found = self.mover.facts(
-            self.mover.exchange([recalled], [MEMORY], parts, WritingBase(base, places.aside))
-        )
+        task = WritingBase(base, places.aside)
+        found = self.mover.facts(self.mover.exchange([self._recalled(changed, parts)], [MEMORY], parts, task))
         draft.adopt({draft.name(path): measured for path, measured, _ in found})
         there = {path for path, _, _ in found}
         draft.give_up([path for path in (*base, *(path for path, _ in changed)) if path not in there])
@@ -303,10 +259,10 @@ def _places(draft: Draft, shards: int) -> Iterator[Places]:
         remove(aside)
 
 
-def _no_cells(names: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame(schema=dict.fromkeys(names, pl.String()))
-
-
-def _with_groups(frame: pl.DataFrame) -> pl.DataFrame:
-    """People without a part and a group, of whom there are none."""
-    return frame.with_columns(pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
+def _nobody(domains: Domains) -> Block:
+    """The people of an empty week, which is a release without groups."""
+    cells = pl.DataFrame(schema=dict.fromkeys(domains.schema.insensitive, pl.String()))
+    people, points = np.empty((0, 2), dtype=np.uint64), np.empty((len(domains.axes), 0))
+    nobody = domains.view(points, np.empty(0, dtype=np.int32), cells, people)
+    group = (pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
+    return table_block(frame_of(nobody, np.empty(0, dtype=np.uint64)).with_columns(group), 0, VIEW)
