@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 PAGE = HERE / "architecture.md"
 SOURCE = HERE.parent / "src" / "republish"
 BEGIN, END = "<!-- drawn by docs/make_architecture.py -->\n", "<!-- end of the drawing -->"
-HOOK = re.compile(r'answer_of\(f?"republish\.([a-z_]+)|(html_of)\("')
+HOOK = re.compile(r'answer_of\(f?"(republish\.[a-z_.]+):|(html_of)\("')
 
 
 def layers() -> list[list[tuple[str, ...]]]:
@@ -70,7 +70,7 @@ def hooks(rooms: list[tuple[str, ...]]) -> set[tuple[str, str]]:
         here = room_of(module.removesuffix(".__init__"), rooms)
         for above, html in HOOK.findall(path.read_text(encoding="utf-8")):
             if here and here != "hooks":
-                found.add((here, "show" if html else above))
+                found.add((here, "show" if html else room_of(above, rooms) or ""))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,19 @@ from hypothesis import HealthCheck, settings
 
 from republish import LDiversity, Mondrian, Series, read_schema
 from republish.datasets import hospital
+from republish.ledger import catalogue
 
 settings.register_profile("republish", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("republish")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks() -> Iterator[None]:
+    """Nothing is forced to disk in this process; `ledger/test_durability.py` proves in others that the product does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        patch.setattr(catalogue, "SYNCHRONOUS", "OFF")
+        yield
 
 
 @pytest.fixture(scope="session")

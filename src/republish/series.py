@@ -1,4 +1,4 @@
-"""A series of releases: the loop from a raw view to a committed release, and the only place where state changes."""
+"""A series of releases: what is stored of it, who may write, and the door to `publishing/run.py`."""
 
 from __future__ import annotations
 
@@ -13,59 +13,37 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from republish.arrays import IntArray
 from republish.errors import LedgerError
 from republish.gate.limits import Gate
-from republish.gate.verdict import Verdict, recorded_problems
-from republish.grouping import Grouping
+from republish.gate.verdict import recorded_problems
 from republish.hierarchies import read_hierarchy
-from republish.hooks import html_of
+from republish.hooks import answer_of, html_of
 from republish.inference import Reasoning
-from republish.ledger import Draft, Entry, Ledger, crash_points
+from republish.ledger import Entry, Ledger
 from republish.memory.membership import Membership
-from republish.memory.memory import Memory, compare, read_memory, sight
-from republish.metrics import measure
-from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, Microdata, read_view
+from republish.memory.memory import Memory, read_memory
+from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.policy import Policy, read_policy
 from republish.publishers import Publisher
-from republish.publishing.about import Size, about_release
-from republish.publishing.as_of import moment_of
-from republish.publishing.compromised_records import with_compromised
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
-from republish.publishing.plausibility import other_spelling, require_plausible, turnout
 from republish.publishing.policy_record import (
     is_as_recorded,
-    policy_record,
-    require_another_release,
     require_as_recorded,
 )
-from republish.publishing.private_files import write_private
-from republish.publishing.publishable import require_publishable, shapes_of
-from republish.publishing.result import Published
+from republish.publishing.result import Published, PublishOptions
 from republish.release.domains import Scales
-from republish.release.release import Release, build_release, read_release
+from republish.release.release import Release, read_release
 from republish.schema.schema import Schema
 from republish.secret import Secret, pseudonym_texts
-from republish.sources.identifiers import normal_texts, require_whole
+from republish.sources.identifiers import normal_texts
 from republish.sources.paths import place_of
-from republish.verify.bt_privacy import checks_of_beliefs
-from republish.verify.check import Verification
-from republish.verify.series import (
-    AuditedRelease,
-    SeriesVerification,
-    check_against_memory,
-    signatures_of,
-    verify_series,
-)
-from republish.verify.similarity import shown_to
-from republish.verify.table import verify_against_view, verify_release
+from republish.verify.series import SeriesVerification, verify_series
 
 if TYPE_CHECKING:
     from republish.parts import Engine
 
 Progress = Callable[[str], None]
-STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
 
 
 class Series:
@@ -281,114 +259,8 @@ class Series:
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one.
         """
+        options = PublishOptions(as_of, dry_run, compromised, meant)
         if engine is not None:
-            return engine.publish(self, view, as_of, dry_run, progress, compromised, meant)
-        step = progress or (lambda _: None)
-        with self.ledger.lock("publish --dry-run") if dry_run else self.writing("publish"):
-            self.ledger.require_present()
-            head, records = self.ledger.head, self.records
-            number = len(records) + 1
-            moment = moment_of(as_of, records[-1].payload["as_of"] if records else None)
-            require_another_release(self.policy, records, self.root)
-            secret, schema = self.secret(), self.schema
-            step(STEPS[0])
-            read = read_view(view, schema, self.known_values() if number > 1 else None)
-            require_publishable(schema, shapes_of(read))
-            raw, memory = read.pseudonymous(secret), self.memory()
-            said = self._plausible(read, raw, memory, meant)
-            if compromised is not None:
-                raw = with_compromised(raw, compromised, self.policy, secret)
-            crash_points.reach("view-read")
-            step(STEPS[1])
-            rng = secret.generator(self.policy.seed, number, "publisher")
-            grouping = self.policy.publisher.publish(raw, memory, rng)
-            crash_points.reach("grouped")
-            with self.ledger.stage(number) as draft:
-                step(STEPS[2])
-                group_of_row = self._write_release(draft, raw, grouping, moment)
-                draft.adopt_release()
-                crash_points.reach("release-written")
-                step(STEPS[3])
-                release, verification = self._verify_draft(draft, raw, group_of_row, memory)
-                crash_points.reach("verified")
-                measures = measure(release, suppressed=grouping.suppressed)
-                seen = sight(raw, raw.row_digests(secret, self.row_digests), group_of_row, number, memory)
-                done = Published(
-                    number=number,
-                    as_of=moment,
-                    rows=raw.rows,
-                    suppressed=grouping.suppressed,
-                    counterfeits=grouping.counterfeits,
-                    groups=release.group_count,
-                    arrivals=compare(seen, number, memory),
-                    measures=measures,
-                    verification=verification,
-                    folder=None if dry_run else self.ledger.layout.release(number),
-                    gate=self._judge(release, raw, seen, step),
-                    meant=said,
-                )
-                if dry_run:
-                    return done
-                if done.gate is not None:
-                    done.gate.require()
-                crash_points.reach("gated")
-                step(STEPS[5])
-                kept = write_private(self, draft, raw, grouping, seen, memory)
-                crash_points.reach("private-written")
-                step(STEPS[6])
-                payload = done.as_dict() | kept | policy_record(self.policy)
-                del payload["folder"]
-                self.ledger.commit(draft, "release", payload, head)
+            return engine.publish(self, view, options, progress)
+        done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)
         return done
-
-    def _plausible(
-        self, read: Microdata, raw: Microdata, memory: Memory, meant: Collection[str]
-    ) -> tuple[str, ...]:
-        """Refuse a view that can hardly be the next one; return what of it is meant."""
-        assert raw.people is not None and read.identifiers is not None
-        texts, records = read.identifiers, self.records
-        found = turnout(raw.people, memory, records[-1].payload["rows"] if records else 0)
-        said = require_plausible(found, meant, lambda: other_spelling(texts, self.secret(), memory))
-        if not found.known:
-            require_whole(texts, read.schema)
-        return said
-
-    def _write_release(self, draft: Draft, view: Microdata, grouping: Grouping, moment: str) -> IntArray:
-        """Write what may leave the house; return the published group of every row of the view."""
-        number = draft.release or 0
-        release, group_of_row = build_release(view, grouping, self.secret(), self.policy.seed, number)
-        size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
-        release.write(draft.folder, about_release(self.policy, number, moment, size))
-        return group_of_row
-
-    def _verify_draft(
-        self, draft: Draft, view: Microdata, group_of_row: IntArray, memory: Memory
-    ) -> tuple[Release, Verification]:
-        """Check what lies on disk, not what the publisher or this process believes; return it as read back."""
-        found = verify_release(draft.folder, view.schema, self.policy.requirements)
-        stored = read_release(draft.folder, view.schema, Scales.of(view))
-        verification = found.with_checks(
-            verify_against_view(stored, view, group_of_row),
-            *checks_of_beliefs(self.policy.publisher, view, group_of_row),
-        )
-        promises = self.policy.publisher.series_promises
-        if promises and view.people is not None:
-            signatures = signatures_of(draft.folder, view.schema, view.values)
-            shown = None if self.reasoning is None else shown_to(self.reasoning, view, draft.folder)
-            members = Membership(view.people, group_of_row, view.codes)
-            now = AuditedRelease(draft.release or 0, members, signatures, shown)
-            verification = verification.with_checks(
-                *check_against_memory(promises, now, stored.sizes, memory, self.reasoning)
-            )
-        verification.require()
-        return stored, verification
-
-    def _judge(self, release: Release, view: Microdata, seen: Memory, step: Progress) -> Verdict | None:
-        """What the gate says of all releases with this one, where the policy has a gate."""
-        if self.policy.gate is None:
-            return None
-        from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
-
-        step(STEPS[4])
-        source = WithDraft(self, Coming(release, view, seen))
-        return judge(self.policy.gate, source, lambda name: step(f"{STEPS[4]}: {name}"))

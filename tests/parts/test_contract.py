@@ -80,7 +80,7 @@ def test_a_part_that_the_driver_does_not_find_is_not_committed(
         if step == "committing":
             next((made.root / "private" / "staging").glob("*/table.parquet/part-00001.parquet")).unlink()
 
-    with pytest.raises(LedgerError, match="not there as announced"):
+    with pytest.raises(LedgerError, match="not those that were checked"):
         made.publish(path, progress=lose, engine=Here(parts=3))
     assert not made.records
 

@@ -190,7 +190,7 @@ def test_some_identifiers_may_look_like_decimals(tmp_path: Path) -> None:
 def test_a_series_whose_people_were_always_spelled_so_goes_on(
     tmp_path: Path, engine: Engine | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from republish import series as loop
+    from republish.publishing import run as loop
 
     with monkeypatch.context() as earlier:
         earlier.setattr(loop, "require_whole", lambda *_: None)

@@ -123,7 +123,7 @@ def test_an_equal_and_a_disjoint_signature_after_an_update_hold(tmp_path: Path) 
 def test_an_overlap_that_was_not_refused_is_found_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("republish.series.check_against_memory", lambda *_: ())
+    monkeypatch.setattr("republish.publishing.steps.check_against_memory", lambda *_: ())
     found = publish(tmp_path, DISJOINT, PAIR, OVERLAPPING).verify()
     assert broken_promises(found, 1) == set()
     assert broken_promises(found, 2) == {OVERLAP}
@@ -188,7 +188,7 @@ def test_a_return_with_the_same_value_must_keep_its_signature(
         BrokenPromise, match=f"{promise}: constant signatures: does not hold in 1 groups with 1 rows"
     ):
         publish(tmp_path, claims, FIRST, WITHOUT, RETURNED)
-    monkeypatch.setattr("republish.series.check_against_memory", lambda *_: ())
+    monkeypatch.setattr("republish.publishing.steps.check_against_memory", lambda *_: ())
     found = publish(tmp_path / "unchecked", claims, FIRST, WITHOUT, RETURNED).verify()
     assert broken_promises(found, 3) == {f"{promise}: constant signatures"}
 
@@ -210,7 +210,7 @@ def test_a_changed_return_may_not_overlap_its_old_signature(
 ) -> None:
     with pytest.raises(BrokenPromise, match=f"{RETURNS}: does not hold in 1 groups with 1 rows"):
         publish(tmp_path, TauSafety(m=2), FOUR, AWAY, OVERLAPPING_RETURN)
-    monkeypatch.setattr("republish.series.check_against_memory", lambda *_: ())
+    monkeypatch.setattr("republish.publishing.steps.check_against_memory", lambda *_: ())
     found = publish(tmp_path / "unchecked", TauSafety(m=2), FOUR, AWAY, OVERLAPPING_RETURN).verify()
     assert broken_promises(found, 3) == {RETURNS}
 

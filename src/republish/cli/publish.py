@@ -69,7 +69,8 @@ def publish(
     from republish.cli.export import export_published, require_target
     from republish.publishing.about import limits_of
     from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
-    from republish.series import STEPS, Series
+    from republish.publishing.run import STEPS
+    from republish.series import Series
     from republish.sources.postgres import is_database
 
     opened = Series.open(series)

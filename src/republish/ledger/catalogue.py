@@ -23,6 +23,8 @@ from republish.sources.postgres import is_database
 from republish.sources.postgres.address import FORM, connect_to, database_of
 
 BUSY_SECONDS = 20
+SYNCHRONOUS = "FULL"
+"""A commit to SQLite is on disk when it is reported."""
 
 _metadata = sql.MetaData()
 ENTRIES = sql.Table(
@@ -274,7 +276,7 @@ def _prepare_sqlite(engine: sql.Engine, use: Use) -> None:
         if use == "read alone":
             cursor.execute("PRAGMA locking_mode=EXCLUSIVE")  # must come before anything touches the database
         cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
-        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         cursor.execute("PRAGMA trusted_schema=OFF")
         if use != "write":
             cursor.execute("PRAGMA query_only=ON")

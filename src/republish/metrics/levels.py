@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import FloatArray
 from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import whole_of
 from republish.release.release import Release
-from republish.requirements import EntropyLDiversity, KAnonymity, LDiversity, Requirement, TCloseness, Whole
+from republish.requirements import EntropyLDiversity, LDiversity, Requirement, TCloseness, Whole
 from republish.requirements.histograms import histograms
-from republish.schema.schema import Category, Column, Ordered
+from republish.schema.schema import Category, Column, Ordered, Schema
 
 
 @dataclass(frozen=True)
@@ -32,35 +33,48 @@ class Levels:
 
 def achieved_levels(release: Release) -> Levels:
     """The levels of a release as its reader computes them: counterfeits count, rows left out do not."""
-    if release.group_count == 0:
-        return Levels(None)
-    smallest = int(release.sizes.min())
+    smallest = int(release.sizes.min()) if release.group_count else None
+    return levels_together(smallest, [weakest(release)], distance_of(release.schema))
+
+
+def distance_of(schema: Schema) -> str:
+    """The distance of sensitive values that t-closeness is measured by."""
+    return (schema.sensitive.distance if schema.sensitive else None) or "equal"
+
+
+def weakest(release: Release, large: tuple[pl.Series, Whole] | None = None) -> tuple[float, ...]:
+    """What the weakest group reaches in every model, some groups at a time; nothing without groups or values.
+
+    Of a part of a release `large` are the sensitive values of the whole, and what it says of them.
+    """
     column = release.schema.sensitive
-    if column is None:
-        return Levels(smallest)
-    values = _domain(column, release.rest[column.name])
+    if column is None or not release.group_count:
+        return ()
+    values = large[0] if large else _domain(column, release.rest[column.name])
     codes = sensitive_ranks(release, values)
-    whole = whole_of(column, codes, values)
-    distance = column.distance or "equal"
-    asked: tuple[Requirement, ...] = (
-        KAnonymity(1),
-        LDiversity(1),
-        EntropyLDiversity(1),
-        TCloseness(1.0, distance),  # type: ignore[arg-type]
-    )
-    k, distinct, entropy, t = _weakest(asked, release, codes, whole)
-    return Levels(int(k), int(distinct), entropy, t, distance)
-
-
-def _weakest(
-    asked: tuple[Requirement, ...], release: Release, codes: IntArray, whole: Whole
-) -> tuple[float, ...]:
-    """What the weakest group reaches in every model, some groups at a time."""
+    whole = large[1] if large else whole_of(column, codes, values)
+    asked = _asked(distance_of(release.schema))
     found: list[list[FloatArray]] = [[] for _ in asked]
     for _, counts in histograms(release.group - 1, codes, release.group_count, whole.m):
         for reached, requirement in zip(found, asked, strict=True):
             reached.append(requirement.achieved(counts, whole))
     return tuple(r.worst(np.concatenate(reached)) for r, reached in zip(asked, found, strict=True))
+
+
+def levels_together(smallest: int | None, parts: Sequence[tuple[float, ...]], distance: str) -> Levels:
+    """The levels of a release from the `weakest` of its parts and its smallest group."""
+    found = [levels for levels in parts if levels]
+    if smallest is None or not found:
+        return Levels(smallest)
+    distinct, entropy, t = (
+        requirement.worst(np.array([levels[i] for levels in found]))
+        for i, requirement in enumerate(_asked(distance))
+    )
+    return Levels(smallest, int(distinct), entropy, t, distance)
+
+
+def _asked(distance: str) -> tuple[Requirement, ...]:
+    return LDiversity(1), EntropyLDiversity(1), TCloseness(1.0, distance)  # type: ignore[arg-type]
 
 
 def _domain(column: Column, found: pl.Series) -> pl.Series:

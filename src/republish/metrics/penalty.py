@@ -24,10 +24,15 @@ def column_penalties(release: Release, suppressed: int = 0) -> dict[str, float]:
     return {cells.axis.column.name: _mean(release, cells.penalty(), suppressed) for cells in release.cells}
 
 
+def lost_to_people(release: Release, by_group: FloatArray) -> float:
+    """A penalty of every group, added up over its people."""
+    people = real_rows(release)
+    held = people > 0  # a group of counterfeits alone has no cell of its own
+    return float(np.dot(people[held], by_group[held]))
+
+
 def _mean(release: Release, by_group: FloatArray, suppressed: int) -> float:
     if suppressed < 0:
         raise PolicyError(f"the number of suppressed rows must be 0 or more, found {suppressed}")
-    people = real_rows(release)
-    held = people > 0  # a group of counterfeits alone has no cell of its own
-    rows = int(people.sum()) + suppressed
-    return (float(np.dot(people[held], by_group[held])) + suppressed) / rows if rows else 0.0
+    rows = int(real_rows(release).sum()) + suppressed
+    return (lost_to_people(release, by_group) + suppressed) / rows if rows else 0.0

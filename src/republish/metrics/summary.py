@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import aligned, suppressed_rows
-from republish.metrics.discernibility import average_class_size, discernibility
 from republish.metrics.divergence import kl_divergence
-from republish.metrics.levels import Levels, achieved_levels
+from republish.metrics.levels import Levels, distance_of, levels_together
 from republish.metrics.linkage import record_linkage
-from republish.metrics.penalty import column_penalties, global_certainty_penalty
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
-from republish.metrics.risk import Risk, journalist_risk, marketer_risk, prosecutor_risk
+from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk
+from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
 from republish.release.release import Release
+from republish.schema.schema import Schema
 
 EXPLANATIONS: dict[str, str] = {
     "rows": "Rows of the release, counterfeits included.",
@@ -93,22 +96,56 @@ def measure(
         seed: what the random queries are drawn with.
     """
     left_out = _left_out(release, view, suppressed)
+    found = measures_of([sums_of(release)], release.schema, left_out)
+    if population is not None:
+        found = replace(found, journalist_risk=journalist_risk(release, population))
+    if view is None:
+        return found
+    return replace(
+        found,
+        kl_divergence=kl_divergence(release, view),
+        query_error=_query_error(release, view, queries, seed) if queries else None,
+        record_linkage=record_linkage(release, view, membership),
+    )
+
+
+def measures_of(sums: Sequence[Sums], schema: Schema, suppressed: int) -> Measures:
+    """The measures of a release from those of its parts; those that need the raw view are none."""
+    if suppressed < 0:
+        raise PolicyError(f"the number of suppressed rows must be 0 or more, found {suppressed}")
+    groups, rows = sum(s.groups for s in sums), sum(s.rows for s in sums)
+    everyone = sum(s.people for s in sums)
+    in_view = everyone + suppressed
+    names = [column.name for column in schema.quasi_identifiers]
+    lost = np.sum([s.lost for s in sums], axis=0) if sums else np.zeros(len(names))
+    by_column = {
+        name: float((x + suppressed) / in_view) if in_view else 0.0
+        for name, x in zip(names, lost, strict=True)
+    }
+    in_all = sum(s.lost_in_all for s in sums)
+    smallest = min((s.smallest for s in sums if s.smallest is not None), default=None)
+    above = np.sum([s.above for s in sums], axis=0) if sums else np.zeros(len(THRESHOLDS))
+    risk = Risk(
+        max((s.highest for s in sums), default=0.0),
+        sum(s.links for s in sums) / everyone if everyone else 0.0,
+        {limit: float(x / everyone) if everyone else 0.0 for limit, x in zip(THRESHOLDS, above, strict=True)},
+    )
     return Measures(
-        rows=release.rows,
-        groups=release.group_count,
-        suppressed=left_out,
-        counterfeits=int(release.counterfeits.sum()),
-        penalty=global_certainty_penalty(release, left_out),
-        penalty_by_column=column_penalties(release, left_out),
-        discernibility=discernibility(release, left_out),
-        average_class_size=average_class_size(release),
-        kl_divergence=None if view is None else kl_divergence(release, view),
-        query_error=None if view is None or queries == 0 else _query_error(release, view, queries, seed),
-        prosecutor_risk=prosecutor_risk(release),
-        journalist_risk=journalist_risk(release, population),
-        marketer_risk=marketer_risk(release),
-        record_linkage=None if view is None else record_linkage(release, view, membership),
-        levels=achieved_levels(release),
+        rows=rows,
+        groups=groups,
+        suppressed=suppressed,
+        counterfeits=sum(s.counterfeits for s in sums),
+        penalty=(in_all + suppressed) / in_view if in_view else 0.0,
+        penalty_by_column=by_column,
+        discernibility=sum(s.squares for s in sums) + suppressed * in_view,
+        average_class_size=rows / groups if groups else 0.0,
+        kl_divergence=None,
+        query_error=None,
+        prosecutor_risk=risk,
+        journalist_risk=risk,
+        marketer_risk=risk.average,
+        record_linkage=None,
+        levels=levels_together(smallest, [s.levels for s in sums], distance_of(schema)),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from republish.attacks.adversary import Adversary
@@ -11,8 +12,10 @@ from republish.errors import PolicyError
 from republish.parts.attack.run import EXCLUDING, FoundInParts, attack_in_parts
 from republish.parts.blocks import Mover
 from republish.parts.measure import measure_in_parts
-from republish.parts.publish.run import STEPS, publish_in_parts
+from republish.parts.publish.run import STEPS, Division, InParts
 from republish.parts.verify.run import verify_in_parts
+from republish.publishing.result import PublishOptions
+from republish.publishing.run import Progress, publish
 
 if TYPE_CHECKING:
     from republish.metrics import Measures
@@ -45,23 +48,19 @@ class Engine(ABC):
         return self.mover()
 
     def publish(
-        self,
-        series: Series,
-        view: Any,
-        as_of: str | None = None,
-        dry_run: bool = False,
-        progress: Callable[[str], None] | None = None,
-        compromised: Any = None,
-        meant: Collection[str] = (),
+        self, series: Series, view: Any, options: PublishOptions, progress: Progress | None = None
     ) -> Published:
         """One release of a view: see `Series.publish`."""
-        if compromised is not None:
+        if options.compromised is not None:
             raise PolicyError(
                 "compromised records are for releases made by one process; leave out the engine"
             )
-        return publish_in_parts(
-            series, view, self.mover(), self.part_rows, self.parts, as_of, dry_run, progress, meant
-        )
+        mover = self.mover()
+        try:
+            make = partial(InParts, Division(mover, self.part_rows, self.parts))
+            return publish(series, view, options, progress, make)
+        finally:
+            mover.release()
 
     def verify(
         self, series: Series, progress: Callable[[int, int], None] | None = None

@@ -16,8 +16,8 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import LedgerError, ViewError
 from republish.metrics.boxes import aligned
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
-from republish.metrics.summary import Measures
-from republish.metrics.sums import Sums, measures_of, sums_of
+from republish.metrics.summary import Measures, measures_of
+from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata, read_view, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover, fact, spread, table_of, tables_of
 from republish.parts.files import read_intact
@@ -169,7 +169,7 @@ class Adding:
             _write_shard(Path(folder), blocks, one.shift(task))
             release = read_release(Path(folder), self.schema, one.scales)
         answers = None if self.workloads is None else estimated_counts(release, self.workloads[i])
-        yield fact((i, sums_of(release, one.scales.values, self.wholes[i]), answers))
+        yield fact((i, sums_of(release, (one.scales.values, self.wholes[i])), answers))
 
 
 def _write_shard(folder: Path, blocks: Sequence[Block], shift: int) -> None:
@@ -299,6 +299,4 @@ def _measures(
             f"the view must be the one that the release was made of: it has {rows} rows, {-suppressed} fewer than the "
             "release has people; give the view of this release"
         )
-    names = [axis.column.name for axis in one.scales.axes]
-    distance = (schema.sensitive.distance if schema.sensitive else None) or "equal"
-    return replace(measures_of(sums, names, suppressed, distance), query_error=error)
+    return replace(measures_of(sums, schema, suppressed), query_error=error)

@@ -61,7 +61,7 @@ class Surveying:
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
         """The facts of a chunk."""
         schema = self.schema
-        narrow = replace(schema, identifier=None, dropped=())
+        narrow = replace(schema, identifier=None, dropped=(), normal=())
         view = read_view(plain(frame), narrow)
         columns = tuple(
             _found(axis, points, declared)

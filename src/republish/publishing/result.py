@@ -1,7 +1,8 @@
-"""What one `publish` did."""
+"""What is said to one `publish` besides the view, and what it did."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,16 @@ from republish.verify.check import Verification
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class PublishOptions:
+    """When the release is as of, whether it is only tried, what outsiders know, what is meant: see `Series.publish`."""
+
+    as_of: str | None = None
+    dry_run: bool = False
+    compromised: Any = None
+    meant: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,10 @@ from republish.release.cells import (
     generalize,
 )
 from republish.release.domains import Scales
+from republish.release.grouped_table import GroupedTable
 from republish.schema.schema import Schema
 from republish.secret import Secret
-from republish.sources.paths import nearby, parquet_schema, read_csv, read_parquet, write_csv, write_parquet
+from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
 
 if TYPE_CHECKING:
     from republish.queries import Count, Counts, Workload
@@ -147,7 +149,12 @@ class Release:
             held = np.flatnonzero(self.counterfeits)
             statistics = pl.DataFrame({"group": held + 1, "count": self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
-        (folder / ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_about(folder, about)
+
+
+def write_about(folder: Path, about: dict[str, Any]) -> None:
+    """Write what a recipient is told about a release."""
+    (folder / ABOUT).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def build_release(
@@ -194,31 +201,45 @@ def _plain_numbers(values: pl.Series) -> pl.Series:
     return values.cast(pl.Int64) if whole else values
 
 
+@contextmanager
+def stored_table(folder: Path) -> Iterator[GroupedTable]:
+    """The table of a release in a folder, with its statistics of counterfeits, for the block."""
+    statistics = folder / COUNTERFEITS
+    held = read_csv(statistics, schema_overrides={"group": pl.Int32}) if statistics.exists() else None
+    with nearby(folder / TABLE_PARQUET) as path:
+        yield GroupedTable(path, held)
+
+
 def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
     """The release that `Release.write` wrote into a folder; its cells are read one column at a time."""
-    plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     try:
-        with nearby(folder / TABLE_PARQUET) as path:
-            types = parquet_schema(path)
-            group = read_parquet(path, ["group"])["group"].to_numpy()
-            groups = int(group.max()) if len(group) else 0
-            a_row = np.zeros(groups, dtype=np.int64)
-            a_row[group - 1] = np.arange(len(group))
-            cells = [name for name in types if name not in (*plain, "group")]
-            by_group = pl.DataFrame([read_parquet(path, [name])[name].gather(a_row) for name in cells])
-            rest = read_parquet(path, plain).select(plain) if plain else pl.DataFrame()
+        with stored_table(folder) as table:
+            return release_of(table, schema, scales)
     except (pl.exceptions.PolarsError, OSError, LedgerError):
         raise LedgerError(
             f"{folder / TABLE_PARQUET} is missing or damaged; restore it from a backup"
         ) from None
+
+
+def release_of(table: GroupedTable, schema: Schema, scales: Scales) -> Release:
+    """The release that a table in the columns of `table.parquet` holds."""
+    plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    group = table["group"].to_numpy()
+    groups = int(group.max()) if len(group) else 0
+    place = np.zeros(groups, dtype=np.int64)  # of a group that has no row nothing is known
+    place[group - 1] = table.numbering.group
+    cells = [name for name in table.columns if name not in (*plain, "group")]
+    by_group = pl.DataFrame([table.of_groups(name).gather(place) for name in cells])
     counterfeits = np.zeros(groups, dtype=np.int64)
-    statistics = folder / COUNTERFEITS
-    if statistics.exists():
-        held = read_csv(statistics)
-        counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
-    level = by_group[LEVEL].to_numpy() if LEVEL in types else None
+    if table.counterfeits is not None:
+        counterfeits[table.counterfeits["group"].to_numpy() - 1] = table.counterfeits["count"].to_numpy()
     return Release(
-        schema, group, tuple(_read_cells(by_group, axis) for axis in scales.axes), rest, counterfeits, level
+        schema,
+        group,
+        tuple(_read_cells(by_group, axis) for axis in scales.axes),
+        pl.DataFrame([table[name] for name in plain]),
+        counterfeits,
+        by_group[LEVEL].to_numpy() if LEVEL in table.columns else None,
     )
 
 

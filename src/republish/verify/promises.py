@@ -104,13 +104,18 @@ def signatures_of(folder: Path, schema: Schema, values: pl.Series, groups: int =
     assert schema.sensitive is not None
     frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
-    pairs = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len("rows")
+    return signatures_in(frame["group"].to_numpy(), codes, len(values), groups)
+
+
+def signatures_in(group: IntArray, codes: IntArray, values: int, groups: int = 0) -> Signatures:
+    """The signature of every group from the group and code of every published row; see `signatures_of`."""
+    pairs = pl.DataFrame({"group": group, "code": codes}).group_by("group", "code").len("rows")
     pairs = pairs.sort("group", "code")
     spelled = pairs.group_by("group").agg(pl.col("code").cast(pl.String).str.join(","))
     top = max(groups, int(pairs["group"].max() or 0))  # type: ignore[arg-type]
-    numbers = pl.DataFrame({"group": pl.Series(np.arange(1, top + 1), dtype=frame["group"].dtype)})
+    numbers = pl.DataFrame({"group": pl.Series(np.arange(1, top + 1), dtype=pairs["group"].dtype)})
     of_group = numbers.join(spelled, on="group", how="left", maintain_order="left")["code"]
-    return Signatures(of_group, len(values), pairs)
+    return Signatures(of_group, values, pairs)
 
 
 def no_signatures(groups: int) -> Signatures:

@@ -24,7 +24,7 @@ from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory.membership import Membership
 from republish.memory.memory import KEY, Memory, keyed
-from republish.microdata import Microdata, sensitive_codes
+from republish.microdata import sensitive_codes
 from republish.release.release import TABLE_PARQUET
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
@@ -53,11 +53,6 @@ def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[Int
     frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     return frame["group"].to_numpy(), codes
-
-
-def shown_to(reasoning: Reasoning, view: Microdata, folder: Path) -> Shown:
-    """What an adversary sees of a release of this view, as it lies on disk."""
-    return Shown(reasoning.respondents(view), *published_rows(folder, view.schema, view.values))
 
 
 def shown_in(series: StoredSeries, number: int, members: Membership) -> Shown:

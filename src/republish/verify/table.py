@@ -16,25 +16,20 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.errors import PolicyError
+from republish.errors import PolicyError, SchemaError
+from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
-from republish.release.release import COUNTERFEITS, LEVEL, TABLE_CSV, TABLE_PARQUET, Release
+from republish.release.grouped_table import GroupedTable, renumbered
+from republish.release.release import LEVEL, TABLE_CSV, Release, stored_table
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
 from republish.schema.schema import Schema
-from republish.sources.paths import nearby, read_csv
+from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 from republish.verify.check import STATISTICS, Check, Verification
-from republish.verify.columns import (
-    ColumnTable,
-    StoredTable,
-    all_starred,
-    number_groups,
-    quasi_columns,
-    renumber,
-    stored_alike,
-    uniform,
-)
+
+ANY = ROOT
+_SAME = "table.csv and table.parquet say the same."
 
 
 def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement]) -> Verification:
@@ -44,8 +39,8 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     count as suppressed.
     """
     frame = read_table(source, schema.missing)
-    columns = quasi_columns(frame, schema)
-    suppressed = all_starred(frame, columns)
+    columns = _quasi_columns(frame, schema)
+    suppressed = _all_starred(frame, columns)
     if suppressed.all():
         suppressed[:] = False  # a table that says nothing of anybody is one group
     found = verify_frame(frame, schema, requirements, suppressed)
@@ -67,35 +62,46 @@ def verify_release(
 
     A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
     """
-    with nearby(folder / TABLE_PARQUET) as path:
-        frame = StoredTable(path)
-        found = verify_frame(frame, schema, requirements, large=large)
-        same = [stored_alike(frame, folder, schema)] if (folder / TABLE_CSV).exists() else []
-        return found.with_checks(*same, _counterfeits_fit(frame, folder))
+    with stored_table(folder) as table:
+        return verify_stored(table, schema, requirements, large, folder / TABLE_CSV)
+
+
+def verify_stored(
+    table: GroupedTable,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    large: AtLarge | None = None,
+    csv: Path | None = None,
+) -> Verification:
+    """Check the table of a stored release, and the CSV table where there is one: see `verify_release`."""
+    found = verify_frame(table, schema, requirements, large=large)
+    same = [_same_tables(table, csv, schema)] if csv is not None and csv.exists() else []
+    return found.with_checks(*same, _counterfeits_fit(table))
 
 
 def verify_frame(
-    frame: ColumnTable,
+    frame: pl.DataFrame | GroupedTable,
     schema: Schema,
     requirements: Sequence[Requirement],
     suppressed: BoolArray | None = None,
     large: AtLarge | None = None,
 ) -> Verification:
     """Check a table, `suppressed` rows aside; see `verify_release` for `large`."""
-    columns = quasi_columns(frame, schema)
+    table = frame if isinstance(frame, GroupedTable) else GroupedTable(frame)
+    columns = _quasi_columns(table, schema)
     if suppressed is None:
-        suppressed = np.zeros(frame.height, dtype=np.bool_)
+        suppressed = np.zeros(table.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
         raise PolicyError("these requirements need a sensitive column; label one in the schema")
     codes, values = (
-        sensitive_codes(frame[schema.sensitive.name], schema.sensitive, large.values if large else None)
+        sensitive_codes(table[schema.sensitive.name], schema.sensitive, large.values if large else None)
         if schema.sensitive is not None
-        else no_codes(frame.height)
+        else no_codes(table.height)
     )
     whole = whole_of(schema.sensitive, codes, values) if large is None else large.whole
-    group, groups = number_groups(frame, columns)
+    group, groups = _number_groups(table, columns)
     kept = ~suppressed
-    group, groups = renumber(group[kept]) if suppressed.any() else (group, groups)
+    group, groups = renumbered(group[kept]) if suppressed.any() else (group, groups)
     kept_codes = codes[kept] if suppressed.any() else codes
     sizes = np.bincount(group, minlength=groups)
     holds = np.ones((len(requirements), groups), dtype=np.bool_)
@@ -116,10 +122,29 @@ def verify_frame(
         )
         for i, requirement in enumerate(requirements)
     ]
-    if "group" in frame.columns:
-        levels = [LEVEL] if LEVEL in frame.columns else []
-        checks.append(uniform(frame, [*levels, *columns]))
-    return Verification(frame.height, groups, int(suppressed.sum()), tuple(checks))
+    if "group" in table.columns:
+        levels = [LEVEL] if LEVEL in table.columns else []
+        checks.append(_uniform(table, [*levels, *columns]))
+    return Verification(table.height, groups, int(suppressed.sum()), tuple(checks))
+
+
+def _quasi_columns(frame: pl.DataFrame | GroupedTable, schema: Schema) -> list[str]:
+    """The columns that hold quasi-identifiers, plain or as bounds."""
+    columns = []
+    for column in schema.quasi_identifiers:
+        spelled = [n for n in (column.name, f"{column.name}_lo", f"{column.name}_hi") if n in frame.columns]
+        if not spelled:
+            raise SchemaError(
+                f"the table has no column {column.name}, a quasi-identifier of the schema; "
+                "a CSV table starts with a line of column names"
+            )
+        extra = f"{column.name}_missing"
+        columns += [*spelled, *([extra] if extra in frame.columns else [])]
+    if schema.sensitive is not None and schema.sensitive.name not in frame.columns:
+        raise SchemaError(
+            f"the table has no column {schema.sensitive.name}, the sensitive column of the schema"
+        )
+    return columns
 
 
 def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
@@ -136,13 +161,92 @@ def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
     )
 
 
-def _counterfeits_fit(frame: ColumnTable, folder: Path) -> Check:
+def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
+    texts = [name for name in columns if frame.schema[name] == pl.String]
+    if len(texts) < len(columns):
+        return np.zeros(frame.height, dtype=np.bool_)
+    return frame.select(pl.all_horizontal(pl.col(texts).eq_missing(pl.lit(ANY)))).to_series().to_numpy()
+
+
+def _number_groups(table: GroupedTable, columns: list[str]) -> tuple[IntArray, int]:
+    """Groups as 0, 1, ...: those that the table names, else rows alike in these columns."""
+    if "group" in table.columns:
+        return table.numbering[:2]
+    if not table.height:
+        return np.zeros(0, dtype=np.int64), 0
+    alike = pl.DataFrame([table[name] for name in columns]).select(pl.struct(columns).rank("dense"))
+    return renumbered(alike.to_series().to_numpy())
+
+
+def _uniform(table: GroupedTable, columns: list[str]) -> Check:
+    """All rows of a group must show the same cells: else the group is a claim, not a protection."""
+    differs = table.apart(columns)
+    return Check(
+        "uniform groups",
+        not differs.any(),
+        "All rows of a group show the same quasi-identifiers.",
+        None,
+        len(np.unique(table.numbering.group[differs])),
+        int(differs.sum()),
+    )
+
+
+def same_tables(folder: Path, schema: Schema) -> Check:
+    """The CSV table of a stored release must say what its Parquet table says."""
+    with stored_table(folder) as table:
+        return _same_tables(table, folder / TABLE_CSV, schema)
+
+
+def _same_tables(table: GroupedTable, text: Path, schema: Schema) -> Check:
+    """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
+    levels = [LEVEL] if LEVEL in table.columns else []
+    plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    cells = [column.name for column in schema.quasi_identifiers]
+    types = {name: table.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
+    csv = read_csv(text, schema_overrides=types)
+    if csv.height != table.height or set(csv.columns) != set(types):
+        return Check("same tables", False, _SAME, None, 0, max(csv.height, table.height))
+    differs = np.zeros(table.height, dtype=np.bool_)
+    for name in plain:
+        differs |= csv.drop_in_place(name).ne_missing(table[name]).to_numpy()
+    for name in cells:
+        expected = _spelled(table, name).gather(table.numbering.group)
+        differs |= csv.drop_in_place(name).ne_missing(expected).to_numpy()
+    return Check("same tables", not differs.any(), _SAME, None, 0, int(differs.sum()))
+
+
+def _spelled(table: GroupedTable, name: str) -> pl.Series:
+    """The cell of every group of the typed table as the CSV table must spell it."""
+    missing = table.of_groups(f"{name}_missing") if f"{name}_missing" in table.columns else None
+    if name in table.columns:
+        cell = table.of_groups(name)
+        text = _spelled_set(cell) if cell.dtype == pl.List else cell
+    else:
+        low, high = (table.of_groups(f"{name}_{end}").cast(pl.String) for end in ("lo", "hi"))
+        dash = low.str.contains("-", literal=True) | high.str.contains("-", literal=True)
+        mark = pl.select(pl.when(dash).then(pl.lit("..")).otherwise(pl.lit("-"))).to_series()
+        text = pl.select(pl.when(low == high).then(low).otherwise("[" + low + mark + high + "]")).to_series()
+    if missing is None:
+        return text
+    return pl.select(pl.when(missing.is_null()).then(pl.lit(ANY)).otherwise(text)).to_series()
+
+
+def _spelled_set(cell: pl.Series) -> pl.Series:
+    single = cell.list.len() == 1
+    only = cell.list.first()
+    odd = (only == ANY) | only.str.starts_with("{")
+    escaped = cell.list.eval(
+        pl.element().str.replace_all("\\", "\\\\", literal=True).str.replace_all("|", "\\|", literal=True)
+    ).list.join("|")
+    return pl.select(pl.when(single & ~odd).then(only).otherwise("{" + escaped + "}")).to_series()
+
+
+def _counterfeits_fit(table: GroupedTable) -> Check:
     """Counterfeit statistics may name published groups only, and never more rows than the group has."""
-    path = folder / COUNTERFEITS
     wrong = 0
-    if path.exists():
-        sizes = frame["group"].to_frame().group_by("group").len()
-        stated = read_csv(path, schema_overrides={"group": pl.Int32}).join(sizes, on="group", how="left")
+    if table.counterfeits is not None:
+        sizes = table["group"].to_frame().group_by("group").len()
+        stated = table.counterfeits.join(sizes, on="group", how="left")
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
         ).height

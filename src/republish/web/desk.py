@@ -378,7 +378,7 @@ class Desk:
 
     def _published(self, ended: Job, before: int) -> None:
         """The words for a publish that has ended; the ledger says whether the release exists."""
-        from republish.series import STEPS
+        from republish.publishing.run import STEPS
 
         if ended.state == DONE:
             self._notices.pop(ended.series, None)

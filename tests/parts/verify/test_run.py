@@ -206,7 +206,7 @@ def test_an_edited_membership_is_found(tmp_path: Path, claims: Publisher) -> Non
 def test_a_promise_that_was_broken_unrefused_is_found(
     tmp_path: Path, claims: Publisher, weeks_of_it: Any, promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("republish.series.check_against_memory", lambda *_: ())
+    monkeypatch.setattr("republish.publishing.steps.check_against_memory", lambda *_: ())
     found = verified(publish(tmp_path, claims, *weeks_of_it))
     assert broken(found, len(weeks_of_it)) == {promise}
 

@@ -35,11 +35,12 @@ from republish.kernels import kernel
 from republish.memory.event_lists import Appearances, events_of
 from republish.microdata import FLAT, Axis, Microdata, read_view, sensitive_codes
 from republish.release.cells import ALL_MISSING, ANY, NONE_MISSING, SOME_MISSING, Cells, set_texts
+from republish.release.grouped_table import GroupedTable
 from republish.release.release import LEVEL, Release, _labels_of_set
 from republish.schema.schema import Date, Schema
 from republish.secret import Secret
 from republish.sources.tables import read_table
-from republish.verify.columns import all_starred, number_groups, quasi_columns, renumber, uniform
+from republish.verify.table import _all_starred, _number_groups, _quasi_columns, _uniform
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 """How the names of release tables end; other files of their folder are none."""
@@ -140,15 +141,16 @@ def read_foreign(source: Any, schema: Schema, axes: Sequence[Axis], number: int 
         raise PolicyError(
             f"release {number}: the table holds the identifier column, so that there is nothing to find out"
         )
-    columns = quasi_columns(frame, schema)
-    starred = all_starred(frame, columns)
+    columns = _quasi_columns(frame, schema)
+    starred = _all_starred(frame, columns)
     frame = frame if starred.all() else frame.filter(~pl.Series(starred, dtype=pl.Boolean))
-    if "group" in frame.columns and not uniform(frame, columns).holds:
+    table = GroupedTable(frame)
+    if "group" in frame.columns and not _uniform(table, columns).holds:
         raise ViewError(
             f"release {number}: all rows of a group must show the same quasi-identifiers; leave out the column group, "
             "or give the table as it was published"
         )
-    group, groups = number_groups(frame, columns) if frame.height else renumber(np.zeros(0, np.int64))
+    group, groups = _number_groups(table, columns)
     a_row = np.zeros(groups, dtype=np.int64)
     a_row[group] = np.arange(frame.height)
     by_group = frame[a_row]

@@ -13,9 +13,9 @@ from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
 from republish.parts.pseudonymize import CODE, VIEW, bucket_of, memory_in, view_of
 from republish.parts.survey import Domains
-from republish.publishers import Publisher
+from republish.publishing.steps import Terms
 from republish.requirements import Requirement, Whole
-from republish.secret import Secret, order_of
+from republish.secret import order_of
 
 FALSE, GROUPS = "false", "groups"
 PART, GROUP, SHARD = "part", "group", "shard"
@@ -25,11 +25,8 @@ PART, GROUP, SHARD = "part", "group", "shard"
 class Making:
     """What a release is made with: the same in every task."""
 
-    publisher: Publisher
+    terms: Terms
     domains: Domains
-    secret: Secret
-    seed: int
-    number: int
     shards: int
     counts: pl.DataFrame | None = None
 
@@ -53,16 +50,15 @@ class GroupingRows:
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """The rows of the part with their groups, a block for each shard."""
-        made, part = self.making, blocks[0].to
+        made, terms, part = self.making, self.making.terms, blocks[0].to
         frame = tables_of(blocks, VIEW)
         frame = frame[order_of(people_of(frame))]
         view = replace(view_of(frame, made.domains), at_large=self.whole)
-        memory = memory_in(frame, made.number - 1, made.counts)
-        rng = made.secret.generator(made.seed, made.number, "publisher", part)
-        grouping = made.publisher.publish(view, memory, rng)
-        shard_of_group = made.secret.generator(made.seed, made.number, "shards", part).integers(
-            0, made.shards, grouping.groups
-        )
+        memory = memory_in(frame, terms.number - 1, made.counts)
+        rng = terms.secret.generator(terms.seed, terms.number, "publisher", part)
+        grouping = terms.publisher.publish(view, memory, rng)
+        draw = terms.secret.generator(terms.seed, terms.number, "shards", part)
+        shard_of_group = draw.integers(0, made.shards, grouping.groups)
         kept = grouping.group >= 0
         shard = bucket_of(frame[KEY[0]].to_numpy(), made.shards)
         shard[kept] = shard_of_group[grouping.group[kept]]
@@ -83,7 +79,7 @@ class GroupingRows:
         counted = counted.with_columns(
             pl.Series(SHARD, shard_of_group[counted[GROUP].to_numpy()], dtype=pl.Int32)
         )
-        if getattr(made.publisher, "reasoning", None) is not None:
+        if terms.reasoning is not None:
             yield table_block(counted.sort(GROUP, CODE), part, GROUPS)
         codes = np.bincount(rows[CODE].to_numpy(), minlength=len(made.domains.values))
         groups = np.bincount(shard_of_group, minlength=made.shards)

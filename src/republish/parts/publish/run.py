@@ -1,9 +1,8 @@
-"""One release made in parts: the loop of `Series.publish` with its steps run by tasks."""
+"""One release made in parts: the pieces of `publishing/run.py` made by tasks."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from republish.errors import ViewError
 from republish.ledger import crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
-from republish.metrics.sums import measures_of
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
 from republish.parts.files import write_table
 from republish.parts.pseudonymize import (
@@ -36,16 +34,16 @@ from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_cou
 from republish.parts.publish.shards import Places, WritingShards, Written
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
-from republish.publishing.as_of import moment_of
-from republish.publishing.plausibility import Turnout, require_plausible
-from republish.publishing.policy_record import policy_record, require_another_release
-from republish.publishing.result import Published
+from republish.publishing.plausibility import Turnout
+from republish.publishing.private_files import needs_fresh_base, write_private
+from republish.publishing.result import PublishOptions
+from republish.publishing.run import Maker, Progress
+from republish.publishing.steps import Terms
 from republish.release.domains import Scales
-from republish.release.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
 from republish.requirements import Whole
-from republish.sources.paths import read_parquet, write_parquet
-from republish.verify.check import Check, Verification
-from republish.verify.sums import verified
+from republish.sources.paths import read_parquet
+from republish.verify.check import Check
 
 if TYPE_CHECKING:
     from republish.ledger import Draft
@@ -55,224 +53,76 @@ FILE = "file"
 STEPS = ("looking over the view", "recognising people", "grouping", "writing and verifying", "committing")
 
 
-def publish_in_parts(
-    series: Series,
-    view: Any,
-    mover: Mover[Any],
-    part_rows: int,
-    parts: int | None = None,
-    as_of: str | None = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-    meant: Collection[str] = (),
-) -> Published:
-    """One release of a view, made in parts of about `part_rows`, or in so many parts.
+@dataclass(frozen=True)
+class Division:
+    """Who moves the blocks of a release made in parts of about `part_rows`, or in so many `parts`."""
 
-    The promises, the checks and the one commit are those of `Series.publish`; so is what a failure leaves: nothing.
-    """
-    step = progress or (lambda _: None)
-    with series.ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
-        try:
-            return _Run(series, mover, step).publish(view, part_rows, parts, as_of, dry_run, meant)
-        finally:
-            mover.release()
+    mover: Mover[Any]
+    part_rows: int
+    parts: int | None
 
 
-class _Run:
-    """A publication under way; the lock is held."""
+class InParts(Maker):
+    """Shards of whole groups, made by tasks that a mover hands their blocks."""
 
-    def __init__(self, series: Series, mover: Mover[Any], step: Callable[[str], None]) -> None:
-        self.series, self.mover, self.step = series, mover, step
-        self.policy = series.policy
-        self.records = series.records
-        self.number = len(self.records) + 1
-        self.secret = series.secret()
+    steps = STEPS
 
-    def publish(
-        self,
-        view: Any,
-        part_rows: int,
-        parts: int | None,
-        as_of: str | None,
-        dry_run: bool,
-        meant: Collection[str],
-    ) -> Published:
-        series, ledger = self.series, self.series.ledger
-        ledger.require_present()
-        head, records = ledger.head, self.records
-        moment = moment_of(as_of, records[-1].payload["as_of"] if records else None)
-        require_another_release(self.policy, records, series.root)
+    def __init__(self, division: Division, series: Series, options: PublishOptions, step: Progress) -> None:
+        super().__init__(series, options, step)
         require_in_parts(self.policy)
+        self.division, self.mover = division, division.mover
+
+    def read(self, view: Any) -> Turnout:
+        """Look over the view, then let everyone in it meet what is remembered of her."""
         self.step(STEPS[0])
-        domains = self._survey(view)
-        sizes = Sizes.of(domains.rows, part_rows, parts)
+        self.domains = self._survey(view)
+        self.schema = self.domains.schema
+        self.sizes = Sizes.of(self.domains.rows, self.division.part_rows, self.division.parts)
         self.step(STEPS[1])
-        people, found = self._people(view, domains, sizes)
+        self.people, found = self._people(view)
+        self.found, self.arrivals, records = found, found.arrivals, self.series.records
         last = records[-1].payload["rows"] if records else 0
-        said = require_plausible(
-            Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, last), meant
-        )
-        crash_points.reach("view-read")
+        return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, last)
+
+    def group(self) -> None:
+        """Run the publisher on every part."""
         self.step(STEPS[2])
-        making, grouped, facts, whole = self._grouped(people, domains, sizes)
-        crash_points.reach("grouped")
-        published, lasting = self._lasting(grouped, facts, making, whole)
-        groups = (
-            np.sum([f.groups for f in facts], axis=0) if facts else np.zeros(sizes.shards, dtype=np.int64)
-        )
-        groups = groups - (lasting[-1].groups if lasting else 0)
-        with ledger.stage(self.number) as draft, _places(draft, sizes.shards) as places:
-            self.step(STEPS[3])
-            writing = WritingShards(
-                making,
-                self.policy.requirements,
-                places,
-                np.cumsum(groups) - groups,
-                published,
-                tuple(one.against for one in lasting),
-            )
-            written = self._write(grouped, writing, sizes)
-            crash_points.reach("release-written")
-            verification = self._checked(written, found, making, published)
-            crash_points.reach("verified")
-            size = Size(
-                sum(w.sums.rows for w in written),
-                sum(w.sums.groups for w in written),
-                sum(w.suppressed for w in written),
-                sum(w.sums.counterfeits for w in written),
-            )
-            sensitive = domains.schema.sensitive
-            done = Published(
-                number=self.number,
-                as_of=moment,
-                rows=found.rows,
-                suppressed=size.suppressed,
-                counterfeits=size.counterfeits,
-                groups=size.groups,
-                arrivals=found.arrivals,
-                measures=measures_of(
-                    [w.sums for w in written],
-                    [column.name for column in domains.schema.quasi_identifiers],
-                    size.suppressed,
-                    (sensitive.distance if sensitive else None) or "equal",
-                ),
-                verification=verification,
-                folder=None if dry_run else ledger.layout.release(self.number),
-                meant=said,
-            )
-            if dry_run:
-                return done
-            crash_points.reach("gated")
-            self.step(STEPS[4])
-            draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
-            kept = self._private(draft, making, places, written, found)
-            about = about_release(self.policy, self.number, moment, size)
-            (draft.folder / ABOUT).write_text(
-                json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
-            crash_points.reach("private-written")
-            payload = done.as_dict() | kept | policy_record(self.policy)
-            del payload["folder"]
-            ledger.commit(draft, "release", payload, head)
-        return done
-
-    def _survey(self, view: Any) -> Domains:
-        schema = self.series.schema
-        schema.require_labels(self.mover.columns(view))
-        surveying = Surveying(schema)
-        found = self.mover.facts(self.mover.rows(view, surveying.columns, surveying))
-        known = self.series.known_values() if self.number > 1 else None
-        return domains_of(found, schema, known)
-
-    def _people(self, view: Any, domains: Domains, sizes: Sizes) -> tuple[Any, Met]:
-        """Everyone in the view with what is remembered of her, kept for the steps that follow."""
-        columns = list(domains.schema.columns)
-        pseudonymizing = Pseudonymizing(
-            domains, self.secret, sizes.parts, self.series.row_digests, self.number
-        )
-        rows = self.mover.rows(view, columns, pseudonymizing)
-        files = tuple(
-            (self.series.ledger.path(name), self.series.ledger.recorded(name))
-            for name in self.series.memory_files()
-        )
-        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        memory = self.mover.map(names, [FILE], Recalling(files, sizes.parts))
-        meeting = Meeting(self.number, domains.schema.identifier or "")
-        people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], sizes.parts, meeting))
-        found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
-        if found.rows != domains.rows:
-            raise ViewError(
-                f"the view must be the same each time it is read; it had {domains.rows} rows, then {found.rows}. "
-                "Nothing was written: publish a table that nobody changes meanwhile"
-            )
-        return people, found
-
-    def _grouped(
-        self, people: Any, domains: Domains, sizes: Sizes
-    ) -> tuple[Making, Any, list[Grouped], Whole]:
-        """The groups of all parts, kept for the steps that follow."""
-        mover, release = self.mover, self.number - 1
-        counts_file = self.series.counts_file()
-        before = read_parquet(self.series.ledger.intact(counts_file)) if counts_file else None
-        publisher, counts = with_counts(
-            mover, people, self.policy.publisher, domains, before, release, sizes.sums
-        )
+        mover, people, domains, sizes = self.mover, self.people, self.domains, self.sizes
+        policy, release, counted = self.policy, self.number - 1, self.series.counts_file()
+        before = read_parquet(self.series.ledger.intact(counted)) if counted else None
+        publisher, counts = with_counts(mover, people, policy.publisher, domains, before, release, sizes.sums)
         made, whole = plan(mover, people, publisher, domains, sizes, release)
-        making = Making(publisher, domains, self.secret, self.policy.seed, self.number, sizes.shards, counts)
-        routed = mover.map(people, [VIEW], made.routing)
-        grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, GroupingRows(making, whole)))
-        return making, grouped, mover.facts(grouped), whole
+        terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number)
+        self.making = Making(terms, domains, sizes.shards, counts)
+        routed, task = mover.map(people, [VIEW], made.routing), GroupingRows(self.making, whole)
+        self.grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))
+        self.facts: list[Grouped] = mover.facts(self.grouped)
 
-    def _lasting(
-        self, grouped: Any, facts: Sequence[Grouped], making: Making, whole: Whole
-    ) -> tuple[Whole, list[_Lost]]:
-        """What the published table says of its sensitive values, once all groups satisfy the requirements by it."""
-        codes = np.sum([f.codes for f in facts], axis=0) if facts else np.zeros(whole.m, dtype=np.int64)
-        published = making.domains.whole(codes)
-        if not any(f.suppressed or f.counterfeits for f in facts):
-            return published, []
-        if getattr(making.publisher, "reasoning", None) is None:
-            return published, []
-        lost: list[_Lost] = []
-        while True:
-            against = (*(one.against for one in lost), published)
-            task = Lasting(self.policy.requirements, against, making.shards)
-            found = self.mover.facts(self.mover.map(grouped, [GROUPS], task))
-            groups = np.sum([f[0] for f in found], axis=0)
-            rows = np.sum([f[1] for f in found], axis=0)
-            if not lost and not groups.any():
-                return published, []
-            if lost and (groups == lost[-1].groups).all():
-                return published, lost
-            lost.append(_Lost(published, groups))
-            published = making.domains.whole(codes - rows)
+    def write(self, draft: Draft, as_of: str) -> Sequence[Written]:
+        """Write every shard, as it is checked and remembered; return what all tell."""
+        self.published, lasting = self._lasting()
+        groups = np.sum([np.zeros(self.sizes.shards, np.int64), *(f.groups for f in self.facts)], axis=0)
+        groups = groups - (lasting[-1].groups if lasting else 0)
+        self.step(STEPS[3])
+        self.places = self.open.enter_context(_places(draft, self.sizes.shards))
+        against, first = tuple(one.against for one in lasting), np.cumsum(groups) - groups
+        writing = WritingShards(self.making, self.places, first, self.published, against)
+        grouped = self.grouped if self.sizes.rows else self.mover.blocks([_nobody(self.domains)])
+        shards = self.mover.exchange([grouped], [VIEW, FALSE], self.sizes.shards, writing)
+        self.written: list[Written] = sorted(self.mover.facts(shards), key=lambda w: w.shard)
+        crash_points.reach("release-written")
+        return self.written
 
-    def _write(self, grouped: Any, writing: WritingShards, sizes: Sizes) -> list[Written]:
-        if not sizes.rows:  # an empty week is a release without groups
-            domains = writing.making.domains
-            nobody = domains.view(
-                np.empty((len(domains.axes), 0)),
-                np.empty(0, dtype=np.int32),
-                _no_cells(domains.schema.insensitive),
-                np.empty((0, 2), dtype=np.uint64),
-            )
-            frame = _with_groups(frame_of(nobody, np.empty(0, dtype=np.uint64)))
-            grouped = self.mover.blocks([table_block(frame, 0, VIEW)])
-        shards = self.mover.exchange([grouped], [VIEW, FALSE], sizes.shards, writing)
-        return sorted(self.mover.facts(shards), key=lambda w: w.shard)
-
-    def _checked(
-        self, written: Sequence[Written], found: Met, making: Making, published: Whole
-    ) -> Verification:
-        """The checks of all shards together, and that they are the view: nobody lost, nobody twice."""
-        verification = verified([w.verification for w in written], self.policy.requirements)
-        codes = np.sum([w.codes for w in written], axis=0)
-        same_whole = making.domains.schema.sensitive is None or bool(
-            np.allclose(making.domains.whole(codes).overall, published.overall, rtol=0, atol=1e-12)
+    def of_whole(self, pieces: Sequence[Written]) -> Sequence[Check]:
+        """That the shards are the view: nobody lost, nobody twice."""
+        found, domains = self.found, self.domains
+        codes = np.sum([w.codes for w in pieces], axis=0)
+        same_whole = domains.schema.sensitive is None or bool(
+            np.allclose(domains.whole(codes).overall, self.published.overall, rtol=0, atol=1e-12)
         )
-        rows = sum(w.people for w in written)
-        complete = rows == found.rows and sum(w.tally for w in written) % 2**64 == found.tally
-        verification = verification.with_checks(
+        rows = sum(w.people for w in pieces)
+        complete = rows == found.rows and sum(w.tally for w in pieces) % 2**64 == found.tally
+        return [
             Check(
                 "parts make the whole",
                 complete and same_whole,
@@ -281,55 +131,86 @@ class _Run:
                 0,
                 0 if complete else abs(found.rows - rows),
             )
-        )
-        verification.require()
-        return verification
+        ]
 
-    def _private(
-        self, draft: Draft, making: Making, places: Places, written: Sequence[Written], found: Met
-    ) -> dict[str, Any]:
-        """Write scales and counts, a fresh base of the memory now and then; return the names the ledger knows."""
-        domains = making.domains
-        scales = draft.private_file("scales", ".json")
-        document = Scales(domains.axes, domains.values).to_json(domains.schema)
-        scales.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+        """Take over what the shards wrote in private, with a fresh base of the memory now and then."""
+        written, places, making = self.written, self.places, self.making
+        draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
         used = {path for w in written for path in w.files}
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
+        write_about(draft.folder, about_release(self.policy, self.number, as_of, size))
         changed = {places.memory[w.shard]: w for w in written}
-        earlier = self.series.memory_files()
-        files = {**earlier, **{draft.name(path): w.remembered for path, w in changed.items()}}
-        superseded: list[str] = []
-        everyone = found.remembered + found.arrivals.new
-        if earlier and sum(files.values()) > everyone + everyone // 2:  # a fresh base costs little more
-            files = self._fresh_base(draft, [(path, w.files[path]) for path, w in changed.items()], places)
-            superseded = list(earlier)
-        more: dict[str, Any] = {}
-        if making.counts is not None and getattr(making.publisher, "reasoning", None) is not None:
-            counts = draft.private_file("counts")
-            write_parquet(making.counts, counts)
-            more["counts"] = draft.name(counts)
-            superseded += [name for name in [self.series.counts_file()] if name]
-        return more | {
-            "scales": draft.name(scales),
-            "membership": [draft.name(places.membership[w.shard]) for w in written],
-            "memory": list(files),
-            "memory_rows": list(files.values()),
-            "erased": superseded,
-        }
+        memory = {draft.name(path): w.remembered for path, w in changed.items()}
+        memory = {**self.series.memory_files(), **memory}
+        if needs_fresh_base(sum(memory.values()), self.found.remembered + self.found.arrivals.new):
+            memory = self._fresh_base(draft, [(path, w.files[path]) for path, w in changed.items()], places)
+        return write_private(
+            self.series,
+            draft,
+            (Scales(self.domains.axes, self.domains.values), self.schema),
+            None if making.terms.reasoning is None else making.counts,
+            [draft.name(places.membership[w.shard]) for w in written],
+            memory,
+        )
+
+    def _survey(self, view: Any) -> Domains:
+        schema = self.schema
+        schema.require_labels(self.mover.columns(view))
+        surveying = Surveying(schema)
+        found = self.mover.facts(self.mover.rows(view, surveying.columns, surveying))
+        known = self.series.known_values() if self.number > 1 else None
+        return domains_of(found, schema, known)
+
+    def _people(self, view: Any) -> tuple[Any, Met]:
+        """Everyone in the view with what is remembered of her, kept for the steps that follow."""
+        domains, parts = self.domains, self.sizes.parts
+        task = Pseudonymizing(domains, self.secret, parts, self.series.row_digests, self.number)
+        rows = self.mover.rows(view, list(domains.schema.columns), task)
+        meeting = Meeting(self.number, domains.schema.identifier or "")
+        memory = self._recalled((), parts)
+        people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], parts, meeting))
+        found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
+        if found.rows != domains.rows:
+            raise ViewError(
+                f"the view must be the same each time it is read; it had {domains.rows} rows, then {found.rows}. "
+                "Nothing was written: publish a table that nobody changes meanwhile"
+            )
+        return people, found
+
+    def _recalled(self, newer: Sequence[tuple[Path, dict[str, Any]]], parts: int) -> Any:
+        """The lines of all files of the memory, and of newer ones, by bucket."""
+        ledger = self.series.ledger
+        earlier = [(ledger.path(name), ledger.recorded(name)) for name in self.series.memory_files()]
+        files = (*earlier, *newer)
+        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
+        return self.mover.map(names, [FILE], Recalling(files, parts))
+
+    def _lasting(self) -> tuple[Whole, list[_Lost]]:
+        """What the published table says of its sensitive values, once all groups satisfy the requirements by it."""
+        facts, domains = self.facts, self.domains
+        codes = np.sum([np.zeros(len(domains.values), np.int64), *(f.codes for f in facts)], axis=0)
+        published, lost = domains.whole(codes), list[_Lost]()
+        if self.making.terms.reasoning is None or not any(f.suppressed or f.counterfeits for f in facts):
+            return published, lost
+        while True:
+            against = (*(one.against for one in lost), published)
+            task = Lasting(self.policy.requirements, against, self.sizes.shards)
+            found = self.mover.facts(self.mover.map(self.grouped, [GROUPS], task))
+            groups, rows = (np.sum([f[side] for f in found], axis=0) for side in (0, 1))
+            if (groups == lost[-1].groups).all() if lost else not groups.any():
+                return published, lost
+            lost.append(_Lost(published, groups))
+            published = domains.whole(codes - rows)
 
     def _fresh_base(
         self, draft: Draft, changed: Sequence[tuple[Path, dict[str, Any]]], places: Places
     ) -> dict[str, int]:
         """Write everyone's latest line of the memory, and of none else, as new files; return their rows by name."""
-        ledger, parts = self.series.ledger, len(places.table)
-        earlier = [(ledger.path(name), ledger.recorded(name)) for name in self.series.memory_files()]
-        files = (*earlier, *changed)
-        names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        recalled = self.mover.map(names, [FILE], Recalling(files, parts))
+        parts = len(places.table)
         base = tuple(draft.private_files("memory", parts))
-        found = self.mover.facts(
-            self.mover.exchange([recalled], [MEMORY], parts, WritingBase(base, places.aside))
-        )
+        task = WritingBase(base, places.aside)
+        found = self.mover.facts(self.mover.exchange([self._recalled(changed, parts)], [MEMORY], parts, task))
         draft.adopt({draft.name(path): measured for path, measured, _ in found})
         there = {path for path, _, _ in found}
         draft.give_up([path for path in (*base, *(path for path, _ in changed)) if path not in there])
@@ -378,10 +259,10 @@ def _places(draft: Draft, shards: int) -> Iterator[Places]:
         remove(aside)
 
 
-def _no_cells(names: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame(schema=dict.fromkeys(names, pl.String()))
-
-
-def _with_groups(frame: pl.DataFrame) -> pl.DataFrame:
-    """People without a part and a group, of whom there are none."""
-    return frame.with_columns(pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
+def _nobody(domains: Domains) -> Block:
+    """The people of an empty week, which is a release without groups."""
+    cells = pl.DataFrame(schema=dict.fromkeys(domains.schema.insensitive, pl.String()))
+    people, points = np.empty((0, 2), dtype=np.uint64), np.empty((len(domains.axes), 0))
+    nobody = domains.view(points, np.empty(0, dtype=np.int32), cells, people)
+    group = (pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
+    return table_block(frame_of(nobody, np.empty(0, dtype=np.uint64)).with_columns(group), 0, VIEW)

@@ -33,9 +33,9 @@ from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.schema.schema import Schema
 from republish.sources.paths import parquet_schema, read_csv, read_parquet
 from republish.verify.check import Verification
-from republish.verify.columns import same_tables
 from republish.verify.series import UNREADABLE
 from republish.verify.similarity import shown_of
+from republish.verify.table import same_tables
 from republish.verify.walk import About, Walk, verify_members
 
 FILE, CSV = "file", "csv"

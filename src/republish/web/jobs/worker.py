@@ -35,7 +35,8 @@ _MOST_KB = 2**20  # a process that has grown beyond a gigabyte gives it back by 
 def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     """Publish a view, or try to; a dry run that the gate would refuse says so."""
     from republish.publishing.migration import note_since
-    from republish.series import STEPS, Series
+    from republish.publishing.run import STEPS
+    from republish.series import Series
     from republish.web.uploads.columns import require_known
 
     head = ""
@@ -164,7 +165,7 @@ def main() -> None:
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
     for name in (
-        "republish.series",
+        "republish.publishing.run",
         "republish.attacks.assessments",
         "republish.attacks",
     ):  # before there is work

@@ -1,0 +1,251 @@
+"""The frame of a release: lock, moment, policy, plausibility, stage, gate and commit, whoever makes its pieces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from republish.ledger import Draft, Entry, crash_points
+from republish.memory.memory import Arrivals, Memory, compare
+from republish.metrics.summary import measures_of
+from republish.metrics.sums import Sums
+from republish.microdata import read_view
+from republish.publishing.about import Size, about_release
+from republish.publishing.as_of import moment_of
+from republish.publishing.compromised_records import compromised_table, with_compromised
+from republish.publishing.plausibility import Turnout, other_spelling, require_plausible, turnout
+from republish.publishing.policy_record import policy_record, require_another_release
+from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
+from republish.publishing.publishable import require_publishable, shapes_of
+from republish.publishing.result import Published, PublishOptions
+from republish.publishing.steps import CheckedPiece, Piece, Terms
+from republish.release.domains import Scales
+from republish.release.release import TABLE_CSV, stored_table
+from republish.sources.identifiers import require_whole
+from republish.verify.check import Check, Verification
+from republish.verify.sums import verified
+
+if TYPE_CHECKING:
+    from republish.gate.verdict import Verdict
+    from republish.series import Series
+
+Progress = Callable[[str], None]
+STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
+
+
+class MadePiece(Protocol):
+    """What a piece of a release tells once it was written and read back."""
+
+    @property
+    def verification(self) -> Verification:
+        """Its checks."""
+
+    @property
+    def sums(self) -> Sums:
+        """What adds up of its measures."""
+
+    @property
+    def suppressed(self) -> int:
+        """Rows of the view that it leaves out."""
+
+
+class Maker(ABC):
+    """Who makes the pieces of one release, step by step, while the lock is held; `open` is closed at the end."""
+
+    steps: ClassVar[tuple[str, ...]] = STEPS
+    arrivals: Arrivals
+
+    def __init__(self, series: Series, options: PublishOptions, step: Progress) -> None:
+        self.series, self.options, self.step = series, options, step
+        self.policy, self.schema = series.policy, series.schema
+        self.number = len(series.records) + 1
+        self.secret = series.secret()
+        self.open = ExitStack()
+
+    @abstractmethod
+    def read(self, view: Any) -> Turnout:
+        """Read the view and what is remembered; return who turned out."""
+
+    def spelling(self) -> str:
+        """What is known of other spellings of the identifiers, in words."""
+        return ""
+
+    @abstractmethod
+    def group(self) -> None:
+        """Run the publisher."""
+
+    @abstractmethod
+    def write(self, draft: Draft, as_of: str) -> Sequence[MadePiece]:
+        """Write what may leave the house; return every piece as it was read back and checked."""
+
+    def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
+        """What is checked of all pieces together."""
+        return ()
+
+    def judge(self) -> Verdict | None:
+        """What the gate says of all releases with this one, where the policy has a gate."""
+        return None
+
+    @abstractmethod
+    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+        """Write what is kept in private; return what the ledger keeps of it."""
+
+
+class OneProcess(Maker):
+    """The whole release as one piece."""
+
+    def read(self, view: Any) -> Turnout:
+        """Read and check the view, and replace identifiers by pseudonyms."""
+        series = self.series
+        self.step(STEPS[0])
+        self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
+        require_publishable(self.schema, shapes_of(self.view))
+        self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
+        assert self.raw.people is not None
+        records = series.records
+        self.found = turnout(self.raw.people, self.memory, records[-1].payload["rows"] if records else 0)
+        return self.found
+
+    def spelling(self) -> str:
+        """The spelling by which most people would be recognised, in words."""
+        assert self.view.identifiers is not None
+        return other_spelling(self.view.identifiers, self.secret, self.memory)
+
+    def group(self) -> None:
+        """Run the publisher on the whole view."""
+        if not self.found.known:
+            assert self.view.identifiers is not None
+            require_whole(self.view.identifiers, self.schema)
+        if self.options.compromised is not None:
+            self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
+        self.step(STEPS[1])
+        policy = self.policy
+        terms = Terms(policy.publisher, policy.requirements, self.secret, policy.seed, self.number)
+        rng = self.secret.generator(policy.seed, self.number, "publisher")
+        grouping = policy.publisher.publish(self.raw, self.memory, rng)
+        digests = self.raw.row_digests(self.secret, self.series.row_digests)
+        self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
+
+    def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
+        """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
+        self.step(STEPS[2])
+        grouping = self.piece.grouping
+        release, group_of_row = self.piece.built()
+        size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
+        release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
+        draft.adopt_release()
+        crash_points.reach("release-written")
+        self.step(STEPS[3])
+        with stored_table(draft.folder) as table:
+            self.checked = self.piece.checked(table, group_of_row, draft.folder / TABLE_CSV)
+        self.seen = self.piece.seen(group_of_row)
+        self.arrivals = compare(self.seen, self.number, self.memory)
+        return [self.checked]
+
+    def judge(self) -> Verdict | None:
+        """The attacks of the gate on the series with this draft."""
+        if self.policy.gate is None:
+            return None
+        from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
+
+        self.step(STEPS[4])
+        source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
+        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
+
+    def keep(self, draft: Draft, as_of: str, size: Size) -> dict[str, Any]:
+        """Write membership and memory, each as one file."""
+        self.step(STEPS[5])
+        membership = draft.private_file("membership")
+        self.checked.membership(self.seen).write(membership)
+        after = self.checked.remembered(self.seen)
+        memory = self._write_memory(draft, after)
+        scales = Scales.of(self.raw), self.schema
+        kept = write_private(self.series, draft, scales, after.counts, draft.name(membership), memory)
+        if self.raw.compromised is not None:
+            kept["compromised"] = write_private_table(draft, "compromised", compromised_table(self.raw))
+        return kept
+
+    def _write_memory(self, draft: Draft, after: Memory) -> dict[str, int]:
+        """Write everyone who is in the release, now and then everyone at all; return the lines of all files by name."""
+        path, earlier = draft.private_file("memory"), self.series.memory_files()
+        if needs_fresh_base(sum(earlier.values()) + self.seen.size, after.size):
+            after.write(path)
+            return {draft.name(path): after.size}
+        after.seen_in(self.number).write(path)
+        return {**earlier, draft.name(path): self.seen.size}
+
+
+def publish(
+    series: Series,
+    view: Any,
+    options: PublishOptions,
+    progress: Progress | None = None,
+    make: Callable[[Series, PublishOptions, Progress], Maker] = OneProcess,
+) -> Published:
+    """One release of a view: see `Series.publish`; `make` says who makes its pieces."""
+    ledger, dry_run = series.ledger, options.dry_run
+    with ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
+        ledger.require_present()
+        head, records = ledger.head, series.records
+        as_of = moment_of(options.as_of, records[-1].payload["as_of"] if records else None)
+        require_another_release(series.policy, records, series.root)
+        maker = make(series, options, progress or (lambda _: None))
+        with maker.open:
+            found = maker.read(view)
+            meant = require_plausible(found, options.meant, maker.spelling)
+            crash_points.reach("view-read")
+            maker.group()
+            crash_points.reach("grouped")
+            with ledger.stage(maker.number) as draft:
+                done, size = _made(maker, draft, as_of, found.rows, meant)
+                if not dry_run:
+                    _committed(maker, draft, done, size, head)
+    return done
+
+
+def _made(
+    maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]
+) -> tuple[Published, Size]:
+    """Write the pieces, check them as they lie there, measure them, and ask the gate."""
+    pieces = maker.write(draft, as_of)
+    verification = verified([piece.verification for piece in pieces], maker.policy.requirements)
+    verification = verification.with_checks(*maker.of_whole(pieces))
+    verification.require()
+    crash_points.reach("verified")
+    sums = [piece.sums for piece in pieces]
+    size = Size(
+        sum(one.rows for one in sums),
+        sum(one.groups for one in sums),
+        sum(piece.suppressed for piece in pieces),
+        sum(one.counterfeits for one in sums),
+    )
+    done = Published(
+        number=maker.number,
+        as_of=as_of,
+        rows=rows,
+        suppressed=size.suppressed,
+        counterfeits=size.counterfeits,
+        groups=size.groups,
+        arrivals=maker.arrivals,
+        measures=measures_of(sums, maker.schema, size.suppressed),
+        verification=verification,
+        folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
+        gate=maker.judge(),
+        meant=meant,
+    )
+    return done, size
+
+
+def _committed(maker: Maker, draft: Draft, done: Published, size: Size, head: Entry) -> None:
+    """Refuse what the gate refuses; write what is kept in private, and commit it all in one step."""
+    if done.gate is not None:
+        done.gate.require()
+    crash_points.reach("gated")
+    kept = maker.keep(draft, done.as_of, size)
+    crash_points.reach("private-written")
+    maker.step(maker.steps[-1])
+    payload = done.as_dict() | kept | policy_record(maker.policy)
+    del payload["folder"]
+    maker.series.ledger.commit(draft, "release", payload, head)
