@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.attacks.excluding.signature_rule import Rule, rule_of
+from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.memory.event_lists import THERE, Appearances, Events, events_of, states_of
@@ -60,7 +60,7 @@ class History:
     events: Events | None = None
     truth: IntArray | None = None
     names: pl.Series | None = field(default=None, repr=False)
-    rule: Rule | None = None
+    rule: SignatureRule | None = None
     forgotten: IntArray | None = None
 
     @classmethod

@@ -22,7 +22,7 @@ from republish.errors import PolicyError
 from republish.inference import Reasoning
 
 if TYPE_CHECKING:
-    from republish.attacks.matching.qi_matching import Sighting
+    from republish.attacks.matching.qi_matching import MatchedView
 
 Result = AttackResult | BeliefResult
 _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromised people; give truth"
@@ -34,7 +34,7 @@ class Target:
 
     history: History
     register: Register | None = None
-    sightings: tuple[Sighting, ...] | None = None
+    sightings: tuple[MatchedView, ...] | None = None
 
     def until(self, release: int) -> Target:
         """What could be attacked when a release (1, 2, ...) was the last one."""

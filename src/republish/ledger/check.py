@@ -9,7 +9,7 @@ from typing import Any
 from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.chain import WITH_RELEASE, Entry, Record, entry_of, faults_in
-from republish.ledger.entries import Entries, named_files
+from republish.ledger.entries import LedgerEntries, named_files
 from republish.ledger.files import Layout, measure, split_name
 from republish.ledger.recovery import resolve
 
@@ -54,7 +54,7 @@ def _faults_on_disk(
             legible.append(entry_of(record))
         except LedgerError as error:
             yield str(error)
-    entries = Entries(legible)
+    entries = LedgerEntries(legible)
     live = entries.files
     for done, (name, recorded) in enumerate(live.items(), start=1):
         yield from _file_faults(layout, entries, name, recorded, measured.get(name))
@@ -73,7 +73,7 @@ def _faults_on_disk(
         yield f"{path.name} must be closed to all but its owner, but has mode {mode:04o}; run chmod go= on it"
 
 
-def places_of(layout: Layout, entries: Entries) -> dict[str, Path]:
+def places_of(layout: Layout, entries: LedgerEntries) -> dict[str, Path]:
     """Where the files lie that must exist; those that do not, or are no plain files, are left out."""
     found: dict[str, Path] = {}
     for name in entries.files:
@@ -88,7 +88,7 @@ def places_of(layout: Layout, entries: Entries) -> dict[str, Path]:
 
 def _file_faults(
     layout: Layout,
-    entries: Entries,
+    entries: LedgerEntries,
     name: str,
     recorded: dict[str, object],
     measured: Mapping[str, Any] | None,
@@ -113,7 +113,7 @@ def _file_faults(
         yield f"{name}: {error}"
 
 
-def _locate(layout: Layout, entries: Entries, name: str) -> Path:
+def _locate(layout: Layout, entries: LedgerEntries, name: str) -> Path:
     release, inner = split_name(name)
     return layout.store / inner if release is None else resolve(layout, entries, release) / inner
 
@@ -128,7 +128,7 @@ def _erasure_faults(layout: Layout, name: str) -> Iterator[str]:
         yield str(error)
 
 
-def _extra_files(layout: Layout, entries: Entries, number: int, names: Container[str]) -> Iterator[str]:
+def _extra_files(layout: Layout, entries: LedgerEntries, number: int, names: Container[str]) -> Iterator[str]:
     try:
         folder = resolve(layout, entries, number)
     except LedgerError:

@@ -20,7 +20,7 @@ def named_files(entries: Iterable[Entry]) -> tuple[dict[str, dict[str, object]],
     return {name: found for name, found in live.items() if name not in erased}, erased
 
 
-class Entries(tuple[Entry, ...]):
+class LedgerEntries(tuple[Entry, ...]):
     """Everything that happened to a series up to one moment, oldest first."""
 
     @cached_property

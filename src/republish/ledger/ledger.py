@@ -16,7 +16,7 @@ from republish.ledger.catalogue import Catalogue, overtaken
 from republish.ledger.chain import KINDS, WITH_RELEASE, Entry, Head, Record, entry_of, faults_in, seal
 from republish.ledger.check import Measured, Progress, check_series
 from republish.ledger.draft import Draft
-from republish.ledger.entries import Entries
+from republish.ledger.entries import LedgerEntries
 from republish.ledger.files import Layout, holds_something, measure, remove, split_name, sync_folder, writing
 from republish.ledger.lock import hold
 from republish.ledger.recovery import resolve, roll_forward, sweep
@@ -39,7 +39,7 @@ class Ledger:
         self.root = root.absolute()
         self.layout = Layout(self.root, store)
         self.catalogue = Catalogue(self.layout.catalogue, url)
-        self._held: Entries | None = None  # what is read again and again by one command
+        self._held: LedgerEntries | None = None  # what is read again and again by one command
 
     @classmethod
     def create(
@@ -84,15 +84,15 @@ class Ledger:
         fixed._held = self._read()
         return fixed
 
-    def entries(self) -> Entries:
+    def entries(self) -> LedgerEntries:
         """Everything that happened to the series, oldest first; while the lock is held, as of its last commit."""
         return self._read() if self._held is None else self._held
 
-    def _read(self) -> Entries:
+    def _read(self) -> LedgerEntries:
         records, _ = self.catalogue.records()
         if not records:
             raise LedgerError("the ledger holds no entry at all; restore the series from a backup")
-        return Entries(entry_of(record) for record in records)
+        return LedgerEntries(entry_of(record) for record in records)
 
     @property
     def head(self) -> Entry:
@@ -222,7 +222,7 @@ class Ledger:
         crash_points.reach("after-commit")
         entry = entry_of(record)
         if self._held is not None:
-            self._held = Entries((*entries, entry))
+            self._held = LedgerEntries((*entries, entry))
         roll_forward(self.layout, [entry])
         if draft is not None:
             with writing("an empty staging folder could not be removed", f"entry {entry.seq} is committed"):
@@ -317,7 +317,7 @@ def _require_free_keys(payload: dict[str, Any], *more: str) -> None:
         raise ValueError(f"the ledger itself fills {', '.join(taken)} of a payload")
 
 
-def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: Entries) -> None:
+def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: LedgerEntries) -> None:
     if kind not in KINDS or kind == "init":
         raise ValueError(f"an entry is of one of the kinds {', '.join(KINDS[1:])}, not {kind!r}")
     count = len(entries.releases)
@@ -332,7 +332,7 @@ def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: E
         raise LedgerError(f"the series has no release {number}; nothing was committed")
 
 
-def _require_erasable(names: Sequence[str], entries: Entries) -> None:
+def _require_erasable(names: Sequence[str], entries: LedgerEntries) -> None:
     wrong = [name for name in names if name not in entries.files or split_name(name)[0] is not None]
     if wrong:
         raise LedgerError(

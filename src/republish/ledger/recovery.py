@@ -9,11 +9,11 @@ from republish.errors import LedgerError
 from republish.ledger import crash_points
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of
-from republish.ledger.entries import Entries, named_files
+from republish.ledger.entries import LedgerEntries, named_files
 from republish.ledger.files import PRIVATE_KINDS, Layout, children, remove, split_name, sync_folder, writing
 
 
-def resolve(layout: Layout, entries: Entries, release: int) -> Path:
+def resolve(layout: Layout, entries: LedgerEntries, release: int) -> Path:
     """The folder of a release: its place under `releases/`, or where it was staged if not moved yet."""
     entry = entries.by_release.get(release)
     if entry is None:

@@ -14,7 +14,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 from republish.inference.determination import escape_risk
-from republish.memory.cohort_stays import Sighting, Stays, continued
+from republish.memory.cohort_stays import CohortSighting, Stays, continued
 from republish.memory.memory import KEY, Memory, keyed
 from republish.verify.check import Check
 from republish.verify.promises import AuditedRelease
@@ -22,7 +22,7 @@ from republish.verify.promises import AuditedRelease
 DETERMINED = "determined"
 
 
-class Known(NamedTuple):
+class KnownStays(NamedTuple):
     """What is known before a release: the stays so far, and the last stay of everyone in it, -1 for a stranger.
 
     Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain.
@@ -33,11 +33,11 @@ class Known(NamedTuple):
     lacks: bool = False
 
 
-def known_from(memory: Memory, now: AuditedRelease) -> Known:
+def known_from(memory: Memory, now: AuditedRelease) -> KnownStays:
     """What a memory knows of the people of a release."""
     entry = memory.find(now.members.people)
     column = np.append(memory.columns.get("stay", np.zeros(memory.size, dtype=np.int32)), 0)
-    return Known(Stays.of_frame(memory.counts), column[entry].astype(np.int64) - 1)
+    return KnownStays(Stays.of_frame(memory.counts), column[entry].astype(np.int64) - 1)
 
 
 _OF = ("cohort", "person", "life")
@@ -51,12 +51,12 @@ class CohortWalk:
         self._last = pl.DataFrame(schema={**dict.fromkeys(KEY, pl.UInt64), "stay": pl.Int64})
         self._forgotten = False
 
-    def known(self, now: AuditedRelease) -> Known:
+    def known(self, now: AuditedRelease) -> KnownStays:
         """What is known of the people of the next release."""
         keys = keyed(now.members.people)
         found = keys.join(self._last, on=list(KEY), how="left", maintain_order="left")["stay"]
         lacks = self._forgotten or not bool(now.members.someone.all())
-        return Known(self.stays, found.fill_null(-1).to_numpy(), lacks)
+        return KnownStays(self.stays, found.fill_null(-1).to_numpy(), lacks)
 
     def add(self, now: AuditedRelease) -> None:
         """Take in the next release, if people stayed together in it."""
@@ -98,7 +98,7 @@ def _labelled(stays: Stays) -> pl.DataFrame:
     return frame.select("stay", *(label.alias(key) for key, label in zip(_OF, labels, strict=True)))
 
 
-def few_determined(promise: str, now: AuditedRelease, known: Known) -> tuple[Check, ...]:
+def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tuple[Check, ...]:
     """Whether people stay together in a release, and few can be determined after it."""
     limit, _, compromised = promise.partition("=")[2].partition("@")
     there = now.members.someone & (now.members.group > 0)
@@ -128,7 +128,7 @@ def few_determined(promise: str, now: AuditedRelease, known: Known) -> tuple[Che
     return together, few
 
 
-def _sighted(now: AuditedRelease, known: Known, there: BoolArray) -> tuple[Sighting, BoolArray]:
+def _sighted(now: AuditedRelease, known: KnownStays, there: BoolArray) -> tuple[CohortSighting, BoolArray]:
     """The people of a release and their cohorts, and who of them is not with those of the release before."""
     stays, stay = known.stays, known.stay[there]
     group, code = now.members.group[there].astype(np.int64), now.members.code[there].astype(np.int64)
@@ -148,7 +148,7 @@ def _sighted(now: AuditedRelease, known: Known, there: BoolArray) -> tuple[Sight
     fresh = np.flatnonzero(number[1:] == 0) + 1
     number[fresh] = int(stays.cohort.max(initial=0)) + 1 + np.arange(len(fresh))
     shown = tuple(rows[name].cast(pl.Int64).to_numpy() for name in ("group", "code", "rows"))
-    sighting = Sighting(
+    sighting = CohortSighting(
         now.number, number[group], code, stay, goes_on, (number[shown[0]], shown[1], shown[2])
     )
     return sighting, apart

@@ -23,7 +23,7 @@ from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
-from republish.verify.sums import Pieces
+from republish.verify.sums import CheckedPieces
 from republish.verify.walk import About, Walk, verify_members
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Audit(ABC):
         """What is wrong with chain and files."""
 
     @abstractmethod
-    def pieces(self, entry: Entry) -> Pieces | None:
+    def pieces(self, entry: Entry) -> CheckedPieces | None:
         """What is found in the next release, which is then remembered; nothing where it cannot be read."""
 
     @abstractmethod
@@ -188,7 +188,7 @@ class _AtOnce(Audit):
     def faults(self) -> list[str]:
         return self.series.ledger.check()
 
-    def pieces(self, entry: Entry) -> Pieces | None:
+    def pieces(self, entry: Entry) -> CheckedPieces | None:
         before = self.walk.new_lives
         try:
             stated = self.about(entry)
@@ -201,7 +201,7 @@ class _AtOnce(Audit):
         except UNREADABLE:
             return None
         lives = self.walk.new_lives - before
-        return Pieces([found], stated.requirements, lives, members.repeated)
+        return CheckedPieces([found], stated.requirements, lives, members.repeated)
 
     def memory_faults(self) -> list[str]:
         try:

@@ -13,7 +13,7 @@ from republish.verify.check import MEMBERSHIP, STATISTICS, Check, Verification
 
 
 @dataclass(frozen=True)
-class Pieces:
+class CheckedPieces:
     """What was found in a release, piece by piece, whole groups each: one piece where one process checks it.
 
     `repeated` rows of the membership name somebody whom others name too. `same` is the check of the CSV table, where

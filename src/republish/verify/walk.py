@@ -133,7 +133,7 @@ def verify_members(
 ) -> Verification:
     """Check a stored release, or whole groups of one numbered from 1, with its membership; then remember it.
 
-    That nobody is in the membership twice is left to `Pieces`.
+    That nobody is in the membership twice is left to `CheckedPieces`.
     """
     schema = stated.schema
     found = verify_release(folder, schema, stated.requirements, stated.large)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray, WordArray
-from republish.attacks.excluding.signature_rule import Rule, rule_of
+from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
 from republish.memory.event_lists import Appearances, events_of
@@ -43,7 +43,7 @@ _NO_HELD = dict.fromkeys((_RELEASE, _GROUP, _CODE, _ROWS, _UNKNOWN), pl.Int64)
 
 
 @dataclass(frozen=True)
-class Layout:
+class AttackLayout:
     """What all tasks agree on: the releases with their files, the values of the series, and the number of buckets.
 
     With `classes` the class of everyone, as the series keeps it, goes with her; else all people are of class 0.
@@ -53,7 +53,7 @@ class Layout:
     releases: tuple[Stored, ...]
     members: tuple[tuple[Recorded, ...], ...]
     values: pl.Series
-    rule: Rule | None
+    rule: SignatureRule | None
     buckets: int
     classes: bool = False
 
@@ -67,7 +67,7 @@ class Layout:
         return bisect_right([one.first for one in self.releases], task) - 1
 
 
-def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Layout:
+def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> AttackLayout:
     """The layout of a series.
 
     Raises:
@@ -83,10 +83,10 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Lay
     values = releases[-1].scales.values if releases else pl.Series("", [], dtype=pl.String)
     known = np.array([len(one.scales.values) for one in releases], dtype=np.int64)
     rule = rule_of(series.policy.promises["series"], known)
-    return Layout(series.schema, releases, members, values, rule, buckets)
+    return AttackLayout(series.schema, releases, members, values, rule, buckets)
 
 
-def names_of_files(layout: Layout) -> list[Block]:
+def names_of_files(layout: AttackLayout) -> list[Block]:
     """A block for every table and every membership; it names the release and the place of the file in its list."""
     return [
         Block(i, kind, f"{i} {j}".encode())
@@ -100,7 +100,7 @@ def names_of_files(layout: Layout) -> list[Block]:
 class Reading:
     """The task that sends members and published values to the shard of their group, who was left out to her bucket."""
 
-    layout: Layout
+    layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """The blocks of some files."""
@@ -185,7 +185,7 @@ class Joining:
     `unknown rows` are those of a value to an adversary who knows what people had who were forgotten.
     """
 
-    layout: Layout
+    layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """Appearances and values, a block for each bucket; and the fewest values of a group with members."""
@@ -232,7 +232,7 @@ class Bucket:
     group: IntArray
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], layout: Layout, knowing: bool) -> Bucket:
+    def of(cls, blocks: Sequence[Block], layout: AttackLayout, knowing: bool) -> Bucket:
         """The people of a bucket; `knowing` grants what people had who were forgotten."""
         seen = _seen(tables_of(blocks, SEEN))
         people, place = numbered(people_of(seen))

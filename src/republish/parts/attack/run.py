@@ -36,9 +36,9 @@ from republish.parts.attack.history import (
     MEMBER_FILE,
     SEEN,
     VALUES,
+    AttackLayout,
     Bucket,
     Joining,
-    Layout,
     Reading,
     Shard,
     layout_of,
@@ -125,7 +125,7 @@ def _keeps_classes(series: Series, adversary: Adversary) -> bool:
 class _Attacking:
     """A series that is being attacked: its files were read and sent to shards, and from there to buckets."""
 
-    def __init__(self, mover: Mover[Any], layout: Layout) -> None:
+    def __init__(self, mover: Mover[Any], layout: AttackLayout) -> None:
         self.mover, self.layout = mover, layout
         files = mover.blocks(names_of_files(layout))
         self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], Reading(layout)))
@@ -177,7 +177,7 @@ class _Attacking:
 class Weighing:
     """The task of one bucket: an attack on its people, with what their groups leave to them."""
 
-    layout: Layout
+    layout: AttackLayout
     name: str
     adversary: Adversary
     m: int
@@ -232,7 +232,7 @@ class Weighing:
 class Narrowing:
     """The task of one shard: what its groups leave to their members, by what is left to each of them."""
 
-    layout: Layout
+    layout: AttackLayout
     name: str
     cascade: bool
 

@@ -60,7 +60,7 @@ from republish.verify.memory import sentences
 from republish.verify.promises import WITHSTAND
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
-from republish.verify.sums import Pieces
+from republish.verify.sums import CheckedPieces
 from republish.verify.table import AtLarge
 from republish.verify.walk import About
 
@@ -148,7 +148,7 @@ class _AuditInParts(Audit):
 
     # One release ----------------------------------------------------------------------------------
 
-    def pieces(self, entry: Entry) -> Pieces | None:
+    def pieces(self, entry: Entry) -> CheckedPieces | None:
         try:
             stored = self._stored(entry)
         except UNREADABLE:
@@ -192,7 +192,7 @@ class _AuditInParts(Audit):
             mover.forget(self.state)
         self.state, self.counts, self.counts_lost = shards, counts, auditor.counts_lost
         self.checked += 1
-        return Pieces(
+        return CheckedPieces(
             [one.verification for one in facts],
             stated.requirements,
             sum(one.new_lives for one in facts),
