@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError
@@ -20,12 +19,11 @@ from republish.knowledge import Extracted, Transitions
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
 from republish.memory.memory import Memory
-from republish.microdata import no_codes, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover
 from republish.parts.counts import ROWS, add_up
 from republish.parts.pseudonymize import MEMORY, VIEW, Recalling
 from republish.parts.publish.plan import Sizes
-from republish.parts.verify.tasks import (
+from republish.parts.verify.files import (
     AWAY,
     CSV,
     FALSE,
@@ -35,24 +33,27 @@ from republish.parts.verify.tasks import (
     STATE,
     TABLE,
     UNREAD,
-    Auditor,
-    CheckingGroups,
-    Compared,
-    ComparingMemory,
-    CountingFollowers,
     Legible,
-    MeetingMembers,
-    MetMembers,
     Ranges,
     ReadingRelease,
     Surveyed,
     SurveyingTables,
     Unreadable,
+    at_large,
     listed,
     measuring,
+    parts_of,
+)
+from republish.parts.verify.tasks import (
+    Auditor,
+    CheckingGroups,
+    Compared,
+    ComparingMemory,
+    CountingFollowers,
+    MeetingMembers,
+    MetMembers,
 )
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
-from republish.schema.schema import Schema
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 from republish.verify.cohorts import DETERMINED
@@ -207,8 +208,8 @@ class _AuditInParts(Audit):
         members = tuple(self._private(name) for name in self.entries.membership_files(number))
         return _Stored(
             stated,
-            _parts(folder / TABLE_PARQUET, ".parquet"),
-            _parts(folder / COUNTERFEITS, ".csv") if (folder / COUNTERFEITS).exists() else (),
+            parts_of(folder / TABLE_PARQUET, ".parquet"),
+            parts_of(folder / COUNTERFEITS, ".csv") if (folder / COUNTERFEITS).exists() else (),
             members,
             csv,
         )
@@ -230,7 +231,7 @@ class _AuditInParts(Audit):
         columns = pl.concat(empty, how="diagonal_relaxed").schema
         same = next((one for one in facts if isinstance(one, Check)), None)
         try:
-            large = _at_large(found, self.schema)
+            large = at_large(found, self.schema)
         except UNREADABLE:
             return None
         return large, columns, Ranges(max(one.top for one in found), self.tasks), same
@@ -284,27 +285,3 @@ class _AuditInParts(Audit):
             )
             problems += beliefs.sentences(sum(one.otherwise for one in found), kept)
         return problems
-
-
-def _parts(place: Path, suffix: str) -> tuple[Path, ...]:
-    """A file, or the parts in a folder."""
-    if not place.is_dir():
-        return (place,)
-    parts = sorted((part for part in place.iterdir() if part.suffix == suffix), key=lambda part: part.name)
-    if not parts:
-        raise LedgerError("a folder of parts must hold some")
-    return tuple(parts)
-
-
-def _at_large(found: Sequence[Surveyed], schema: Schema) -> AtLarge:
-    """What all files of a table say of its sensitive values."""
-    column = schema.sensitive
-    if column is None:
-        values, counts = no_codes(0)[1], np.array([sum(one.rows for one in found)])
-    else:
-        every = pl.concat([one.values for one in found if one.values is not None], how="vertical_relaxed")
-        codes, values = sensitive_codes(every[column.name], column)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, codes, every[ROWS].to_numpy())
-    nobody = whole_of(column, np.empty(0, dtype=np.int64), values)
-    return AtLarge(values, replace(nobody, overall=counts / max(1, int(counts.sum()))))
