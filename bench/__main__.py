@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import banga, beliefs, generators, mondrian, orders, publish, serial
+from bench import banga, beliefs, generators, mondrian, orders, publish, releases, serial
 
 full = "--full" in sys.argv
 generators.main()
@@ -13,4 +13,5 @@ orders.main(full)
 banga.main(full)
 publish.main(full)
 serial.main(full)
+releases.main()
 beliefs.main(full)

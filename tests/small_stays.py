@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from republish.memory.cohort_stays import COLUMNS, FREE, NOBODY, NONE, TIED, Sighting, Stays, continued
+from republish.memory.cohort_stays import COLUMNS, FREE, NOBODY, NONE, TIED, CohortSighting, Stays, continued
 
 Place = tuple[int, int]
 """A cohort and a value."""
@@ -43,7 +43,7 @@ def recorded(weeks: list[Week]) -> tuple[Stays, dict[str, list[int]]]:
             for name, i in zip(names, last, strict=True)
         ]
         cohort, code = (np.array([week.people[name][k] for name in names], dtype=np.int64) for k in (0, 1))
-        now = Sighting(
+        now = CohortSighting(
             release,
             cohort,
             code,

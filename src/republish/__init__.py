@@ -70,7 +70,8 @@ _HOMES = {
     "republish.schema.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
     "republish.publishing.result": ("Published",),
     "republish.series": ("Series",),
-    "republish.verify.table": ("Verification", "verify_table"),
+    "republish.verify.check": ("Verification",),
+    "republish.verify.table": ("verify_table",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -137,7 +138,7 @@ if TYPE_CHECKING:
     from republish.schema.schema import Schema as Schema
     from republish.schema.schema import read_schema as read_schema
     from republish.series import Series as Series
-    from republish.verify.table import Verification as Verification
+    from republish.verify.check import Verification as Verification
     from republish.verify.table import verify_table as verify_table
 
 

@@ -29,7 +29,7 @@ def kernel_with(**options: Any) -> Any:
     def compiled(function: Any) -> Any:
         made: Any = njit(nogil=True, **options)(function)
         if hasattr(made, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
-            made._cache = _Cache(function)
+            made._cache = _Cache(function)  # type: ignore[no-untyped-call]
         return made
 
     return compiled

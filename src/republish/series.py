@@ -6,22 +6,22 @@ import json
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray
 from republish.errors import LedgerError
 from republish.gate.limits import Gate
 from republish.gate.verdict import recorded_problems
-from republish.hierarchies import Hierarchy, read_hierarchy
+from republish.hierarchies import read_hierarchy
 from republish.hooks import answer_of, html_of
 from republish.inference import Reasoning
 from republish.ledger import Entry, Ledger
-from republish.memory.memory import KEY, Memory, read_membership, read_memory
+from republish.memory.membership import Membership
+from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.policy import Policy, read_policy
 from republish.publishers import Publisher
@@ -53,6 +53,7 @@ class Series:
         self.root = root
         self.ledger = ledger
         self.policy = policy
+        self._amended: tuple[dict[str, str], Schema] = ({}, policy.schema)
 
     @classmethod
     def create(
@@ -89,16 +90,20 @@ class Series:
 
     # What is stored -------------------------------------------------------------------------------
 
+    def snapshot(self) -> Series:
+        """The series as it stands now, to be read: its ledger is read once, and what others commit is not seen."""
+        stored = copy(self)
+        stored.ledger = self.ledger.snapshot()
+        return stored
+
     @property
     def schema(self) -> Schema:
         """The schema with every amendment of its hierarchies."""
-        amended: dict[str, Hierarchy] = {}
-        for entry in self.ledger.entries():
-            if entry.kind == "amend":
-                amended[entry.payload["column"]] = read_hierarchy(
-                    self.ledger.path(entry.payload["hierarchy"])
-                )
-        return self.policy.schema.with_hierarchies(amended) if amended else self.policy.schema
+        files = self.ledger.entries().hierarchies
+        if files != self._amended[0]:  # a file is never written again, so what was read of it stays true
+            read = {column: read_hierarchy(self.ledger.path(name)) for column, name in files.items()}
+            self._amended = files, self.policy.schema.with_hierarchies(read)
+        return self._amended[1]
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -107,16 +112,11 @@ class Series:
 
     def record(self, number: int) -> Entry:
         """The ledger's entry of one release."""
-        records = self.records
-        if not 1 <= number <= len(records):
-            raise LedgerError(f"there is no release {number}; the series has {len(records)}")
-        return records[number - 1]
+        return self.ledger.entries().record(number)
 
     def withdrawn(self) -> set[int]:
         """The releases that were withdrawn; an adversary may still have them."""
-        return {
-            entry.release for entry in self.ledger.entries() if entry.kind == "withdraw" and entry.release
-        }
+        return set(self.ledger.entries().withdrawn)
 
     def release(self, number: int) -> Release:
         """One published release."""
@@ -148,16 +148,11 @@ class Series:
 
     def counts_file(self) -> str | None:
         """The file of what was counted over the whole series, where something was and `forget` did not drop it."""
-        return next(
-            (e.payload["counts"] for e in reversed(self.ledger.entries()) if "counts" in e.payload), None
-        )
+        return self.ledger.entries().counts_file
 
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
-        for entry in reversed(self.ledger.entries()):
-            if "memory" in entry.payload:
-                return dict(zip(entry.payload["memory"], entry.payload["memory_rows"], strict=True))
-        return {}
+        return self.ledger.entries().memory_files
 
     def membership(self, number: int) -> pl.DataFrame:
         """Private: the pseudonym of everyone in a release and the group they were published in (0 = suppressed)."""
@@ -165,23 +160,16 @@ class Series:
 
     def appearances(self, number: int) -> pl.DataFrame:
         """Private: everyone in a release with group, sensitive code and a digest of the quasi-identifiers."""
-        frame = self._membership(number)
-        words = np.column_stack([frame[name].to_numpy() for name in KEY])
-        return pl.DataFrame([pseudonym_texts(words), *(frame[name] for name in ("group", "code", "row"))])
+        return self.members(number).table()
 
-    def classes(self, number: int) -> IntArray:
-        """Private: the class of everyone in a release, as the publisher's knowledge divides people."""
-        return self._membership(number, ["class"])["class"].cast(pl.Int64).to_numpy()
-
-    def _membership(self, number: int, columns: list[str] | None = None) -> pl.DataFrame:
-        return read_membership([self.ledger.path(name) for name in self.membership_files(number)], columns)
+    def members(self, number: int) -> Membership:
+        """Private: who is in a release, in the form that verification and attacks have it."""
+        entries = self.ledger.entries()
+        return Membership.read([self.ledger.path(name) for name in entries.membership_files(number)])
 
     def membership_files(self, number: int) -> list[str]:
         """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
-        found: str | list[str] = self.record(number).payload["membership"]
-        for entry in self.ledger.entries():
-            found = entry.payload.get("memberships", {}).get(str(number), found)
-        return [found] if isinstance(found, str) else found
+        return self.ledger.entries().membership_files(number)
 
     @property
     def row_digests(self) -> int:
@@ -193,11 +181,7 @@ class Series:
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the newest file of what outsiders know of people in a release, where there is one."""
-        name: str | None = self.record(number).payload.get("compromised")
-        for entry in self.ledger.entries():
-            if entry.kind == "forget":
-                name = entry.payload.get("compromised", {}).get(str(number), name)
-        return name
+        return self.ledger.entries().compromised_file(number)
 
     def true_codes(self, number: int, view: Any) -> pl.DataFrame:
         """Private: the pseudonym and sensitive code of everyone in a raw view of that release, to score attacks."""
@@ -224,8 +208,9 @@ class Series:
         self, progress: Callable[[int, int], None] | None = None, engine: Engine | None = None
     ) -> SeriesVerification:
         """Recompute everything that the series promises from what is stored; in parts where an engine is given."""
-        found = verify_series(self, progress) if engine is None else engine.verify(self, progress)
-        return replace(found, problems=(*self._policy_problems(), *found.problems))
+        stored = self.snapshot()
+        found = verify_series(stored, progress) if engine is None else engine.verify(stored, progress)
+        return replace(found, problems=(*stored._policy_problems(), *found.problems))
 
     def _policy_problems(self) -> list[str]:
         """What keeps the series from going on: a changed policy, a lost secret."""

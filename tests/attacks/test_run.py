@@ -15,7 +15,7 @@ from attacks.histories import Series as Example
 from attacks.histories import array, random_history
 from republish import Number, PolicyError, Schema, Series, TauSafety
 from republish.attacks import ATTACKS, Adversary, History, Table, attack, history_of, measure_series
-from republish.attacks.excluding.signature_rule import Rule, rule_of
+from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.memory.event_lists import REINSERT, Appearances, events_of
 from republish.publishing.maintenance import forget
 
@@ -213,13 +213,13 @@ def candidates_of_x(history: History, release: int, name: str) -> frozenset[str]
 
 @pytest.mark.parametrize("name", ["tau", "compromised", "historical"])
 def test_who_would_have_kept_a_signature_has_a_value_outside_of_it(name: str) -> None:
-    knows = replace(BACK.history, rule=Rule(2, np.array([4, 4, 4])))
+    knows = replace(BACK.history, rule=SignatureRule(2, np.array([4, 4, 4])))
     assert candidates_of_x(BACK.history, 2, name) == {"b", "c"}
     assert candidates_of_x(knows, 2, name) == {"c"}
 
 
-@pytest.mark.parametrize("rule", [Rule(3, array([4, 4, 4])), Rule(2, array([4, 4, 3]))])
-def test_where_too_few_values_lie_outside_nothing_follows(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [SignatureRule(3, array([4, 4, 4])), SignatureRule(2, array([4, 4, 3]))])
+def test_where_too_few_values_lie_outside_nothing_follows(rule: SignatureRule) -> None:
     assert candidates_of_x(replace(BACK.history, rule=rule), 2, "tau") == {"b", "c"}
 
 
@@ -227,7 +227,7 @@ def test_where_too_few_values_lie_outside_nothing_follows(rule: Rule) -> None:
 def test_an_update_in_place_follows_a_rule_only_where_the_publisher_says_so(
     updates: bool, left: set[str]
 ) -> None:
-    knows = replace(UPDATED.history, rule=Rule(2, array([4, 4]), updates))
+    knows = replace(UPDATED.history, rule=SignatureRule(2, array([4, 4]), updates))
     (result,) = attack(knows, attacks=["tau"])
     assert UPDATED.called(result.findings.candidates_of(UPDATED.who("x"), 1)) == left
 
@@ -254,8 +254,8 @@ def test_rules_are_read_from_promises() -> None:
     assert rule_of(["m-invariance=3"], values) is None
     assert rule_of(["weak-m-invariance=3", "hc-safety=2"], values) is None
     assert rule_of([], values) is None
-    assert rule_of(["tau-safety=3"], values) == Rule(3, values, updates=False)
-    assert rule_of(["tau-safety=3", "disjoint-updates"], values) == Rule(3, values, updates=True)
+    assert rule_of(["tau-safety=3"], values) == SignatureRule(3, values, updates=False)
+    assert rule_of(["tau-safety=3", "disjoint-updates"], values) == SignatureRule(3, values, updates=True)
 
 
 def test_a_stored_series_says_what_its_publisher_does(tmp_path: Path) -> None:

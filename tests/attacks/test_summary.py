@@ -27,7 +27,7 @@ from republish.attacks import (
     over_time,
     run,
 )
-from republish.attacks.excluding.signature_rule import Rule
+from republish.attacks.excluding.signature_rule import SignatureRule
 from republish.attacks.registry import function
 from republish.attacks.summary import scored, summed
 from republish.knowledge import Classes, Knowledge
@@ -170,7 +170,10 @@ def test_a_history_until_a_release_is_the_one_published_until_then(seed: int, la
 
 def test_a_shorter_history_keeps_what_else_is_known() -> None:
     history = replace(
-        SERIES.history, rule=Rule(2, np.array([2, 3, 4])), forgotten=np.array([0, 3]), names=pl.Series("wxyz")
+        SERIES.history,
+        rule=SignatureRule(2, np.array([2, 3, 4])),
+        forgotten=np.array([0, 3]),
+        names=pl.Series("wxyz"),
     )
     shorter = history.until(2)
     assert shorter.rule is not None and shorter.rule.values.tolist() == [2, 3]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from republish.memory.cohort_stays import COLUMNS, FREE, NOBODY, NONE, TIED, Sighting, Stays, continued
+from republish.memory.cohort_stays import COLUMNS, FREE, NOBODY, NONE, TIED, CohortSighting, Stays, continued
 from small_stays import Week, naive_record, random_weeks, recorded, shown_in
 
 V, W, X = 0, 1, 2
@@ -131,7 +131,7 @@ def test_a_record_with_another_release_leaves_the_old_one_as_it_was() -> None:
     stays, _ = recorded([Week({"a": (1, V), "b": (1, W)}, [(1, X)])])
     before = stays.frame()
     week = Week({"a": (1, W), "b": (1, W)}, [(1, X)])
-    now = Sighting(
+    now = CohortSighting(
         2, np.array([1, 1]), np.array([W, W]), np.array([0, 1]), np.array([False, True]), shown_in(week)
     )
     after, entry = continued(stays, now)

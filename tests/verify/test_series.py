@@ -14,13 +14,14 @@ from republish import BrokenPromise, LedgerError, Number, Schema, Series, read_s
 from republish.attacks import history_of, measure_series
 from republish.grouping import Grouping
 from republish.inference.hc_safety import hc_unsafe
+from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers import CorSplit, MInvariance, Publisher, TauSafety, parameters_of
 from republish.publishing.maintenance import forget
-from republish.verify.promises import Appearances, Before, Signatures, equal_or_disjoint, hc_safe
+from republish.verify.check import Check
+from republish.verify.promises import AuditedRelease, Before, Signatures, equal_or_disjoint, hc_safe
 from republish.verify.series import SeriesVerification
-from republish.verify.table import Check
 
 SCHEMA = Schema("id", [Number("age")], "dx")
 
@@ -148,11 +149,13 @@ def nothing_believed(promise: str) -> Check:
 def test_overlaps_are_those_that_sets_show(people: list[tuple[set[int] | None, set[int]]]) -> None:
     """Everyone in a group of her own, so that broken groups and rows are the same number."""
     spelled = [None if last is None else ",".join(map(str, sorted(last))) for last, _ in people]
-    now = Appearances(
+    now = AuditedRelease(
         2,
-        np.arange(2 * len(people), dtype=np.uint64).reshape(-1, 2),
-        np.arange(1, len(people) + 1),
-        np.zeros(len(people), dtype=np.int32),
+        Membership(
+            np.arange(2 * len(people), dtype=np.uint64).reshape(-1, 2),
+            np.arange(1, len(people) + 1),
+            np.zeros(len(people), dtype=np.int32),
+        ),
         Signatures(
             pl.Series([",".join(map(str, sorted(codes))) for _, codes in people], dtype=pl.String),
             13,
@@ -355,11 +358,9 @@ def test_correlations_are_counted_as_the_definition_says_and_as_the_kernel_does(
     group, earlier, counterfeits, n = case
     sizes = np.array([group.count(g) + counterfeits[g - 1] for g in (1, 2, 3)])
     people = np.arange(1, 2 * len(group) + 1, dtype=np.uint64).reshape(-1, 2)
-    now = Appearances(
+    now = AuditedRelease(
         4,
-        people,
-        np.array(group, dtype=np.int32),
-        np.zeros(len(group)),
+        Membership(people, np.array(group, dtype=np.int32), np.zeros(len(group))),
         Signatures(pl.Series([""] * 3), 1, pl.DataFrame()),
     )
     unsafe = 0

@@ -22,8 +22,8 @@ from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import KEY, Memory
 from republish.publishers import BayFrame, JSReduce, Publisher
 from republish.publishing.maintenance import forget
+from republish.verify.check import Check
 from republish.verify.similarity import BeliefWalk, Shown, shown_in, similar
-from republish.verify.table import Check
 
 Made = Callable[..., Series]
 DAYS = [f"2026-01-{day:02d}" for day in range(1, 10)]
@@ -288,13 +288,12 @@ def test_what_is_known_of_single_people_is_kept_and_recomputed(tmp_path: Path, c
         series.publish(view, as_of=day, compromised=known if number == 0 else known.head(3))
     series.publish(views(4)[3], as_of=DAYS[4])
     assert series.verify().holds
-    entry = series.record(1)
     name = series.compromised_file(1)
     assert name is not None
     stored = pl.read_parquet(series.ledger.path(name))
     assert stored.columns == [*KEY, "code", "p"]
     assert sorted(stored["p"].to_list()) == [0.3] * 3 + [0.8] * 3 + [1.0] * 3
-    shown = shown_in(series, entry, pl.read_parquet(series.ledger.path(series.membership_files(1)[0])))
+    shown = shown_in(series, 1, series.members(1))
     assert shown.people.compromised is not None and len(shown.people.compromised.row) == 9
     codes = shown.people.codes[shown.people.compromised.row]
     assert np.array_equal(codes, shown.people.compromised.code)

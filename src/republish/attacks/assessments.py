@@ -108,15 +108,16 @@ def assess(
     """
     from republish.attacks import Means, informed, over_time, run, without_views
 
-    head, releases = series.ledger.head.digest, len(series.records)
+    stored = series.snapshot()
+    head, releases = stored.ledger.head.digest, len(stored.records)
     if not releases:
         raise PolicyError("there is nothing to attack yet; publish a first view")
-    hers = informed(adversary, series)
+    hers = informed(adversary, stored)
     if views is not None and len(views) != releases:
         raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
     means = Means(hers, views is not None, after_each=True)
     wanted, left_out = means.choose(names, without_views())
-    target = _target(series, views, hers, wanted, left_out if names is None else None)
+    target = _target(stored, views, hers, wanted, left_out if names is None else None)
     if series.ledger.head.digest != head:
         raise LedgerError("the series went on while it was read; repeat the attack")
     found, unclear = {}, {}

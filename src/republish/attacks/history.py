@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.attacks.excluding.signature_rule import Rule, rule_of
+from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.memory.event_lists import THERE, Appearances, Events, events_of, states_of
@@ -60,7 +60,7 @@ class History:
     events: Events | None = None
     truth: IntArray | None = None
     names: pl.Series | None = field(default=None, repr=False)
-    rule: Rule | None = None
+    rule: SignatureRule | None = None
     forgotten: IntArray | None = None
 
     @classmethod
@@ -219,13 +219,14 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     True values are those the series keeps in private; `truth` puts others in their place, one frame a release
     with the columns person (pseudonym) and code.
     """
+    series = series.snapshot()
     numbers = range(1, len(series.records) + 1)
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
     if truth is not None and len(truth) != len(numbers):
         raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
     values = series.values_at(numbers[-1]) if numbers else pl.Series("", [], dtype=pl.String)
-    everybody = [series.appearances(number) for number in numbers]
+    everybody = [series.members(number).table() for number in numbers]
     seen = [frame.filter(pl.col("person") != _FORGOTTEN) for frame in everybody]
     if truth is not None:
         seen = [_with_truth(frame, codes) for frame, codes in zip(seen, truth, strict=True)]

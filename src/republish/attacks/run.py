@@ -23,7 +23,7 @@ from republish.errors import PolicyError
 from republish.inference import Reasoning
 
 if TYPE_CHECKING:
-    from republish.attacks.matching.qi_matching import Sighting
+    from republish.attacks.matching.qi_matching import MatchedView
     from republish.series import Series
 
 Result = AttackResult | BeliefResult
@@ -36,7 +36,7 @@ class Target:
 
     history: History
     register: Register | None = None
-    sightings: tuple[Sighting, ...] | None = None
+    sightings: tuple[MatchedView, ...] | None = None
 
     def until(self, release: int) -> Target:
         """What could be attacked when a release (1, 2, ...) was the last one."""
@@ -61,6 +61,7 @@ def target_of(
     """
     if isinstance(published, History):
         return Target(published)
+    published = published.snapshot()
     history = history_of(published, truth)
     ways = {kind_of(name).way for name in attacks}
     register, sightings = None, None

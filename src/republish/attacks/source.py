@@ -7,24 +7,20 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from republish.arrays import IntArray
 from republish.inference import Reasoning
+from republish.memory.membership import Membership
 from republish.release.release import Release
 from republish.schema.schema import Schema
 from republish.secret import Secret
-
-
-class Promising(Protocol):
-    """What a policy shows of itself to an adversary."""
-
-    @property
-    def promises(self) -> dict[str, Any]:
-        """What is promised of every table and over the series."""
-        ...
+from republish.verify.series import Promising
 
 
 class Source(Protocol):
     """A published series, or one with a release that is still to be committed."""
+
+    def snapshot(self) -> Source:
+        """The same as it stands now, whatever is committed while it is read."""
+        ...
 
     @property
     def records(self) -> Sequence[Any]:
@@ -58,12 +54,8 @@ class Source(Protocol):
         """The sensitive values that the codes of all releases point into."""
         ...
 
-    def appearances(self, number: int) -> pl.DataFrame:
-        """Private: person (pseudonym), group, code and row digest of everyone in a release."""
-        ...
-
-    def classes(self, number: int) -> IntArray:
-        """Private: the class of everyone in a release, where the series' own knowledge has classes."""
+    def members(self, number: int) -> Membership:
+        """Private: who is in a release, and of which class where the series' own knowledge has classes."""
         ...
 
     def secret(self) -> Secret:

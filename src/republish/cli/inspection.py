@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
     from republish.parts import Engine
     from republish.series import Series
-    from republish.verify.table import Verification
+    from republish.verify.check import Verification
 
 _HIDDEN = {
     "files",
@@ -36,7 +36,7 @@ def history(series: Folder, as_json: Json = False) -> None:
     """All releases of a series, one line each, and whatever else happened to it."""
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     withdrawn = opened.withdrawn()
     lines = [_line(entry, entry.release in withdrawn) for entry in opened.records]
     others = [
@@ -119,7 +119,7 @@ def show(
     """The policy of a series, or one release with its measures."""
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     if release is None:
         _show_series(opened, as_json)
         return
@@ -229,7 +229,7 @@ def verify(
 def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
     from republish.series import Series
 
-    opened = Series.open(folder)
+    opened = Series.open(folder).snapshot()
     with counted("verifying") as progress:
         found = opened.verify(progress, where)
         verdict = _judged_again(opened) if gate else None
@@ -323,7 +323,7 @@ def measure(
     from republish.cli.arguments import truth_views
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     views = truth_views(truth, len(opened.records)) if truth else None
     with engine_of(engine) as where:
         if where is None:

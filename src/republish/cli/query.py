@@ -23,7 +23,7 @@ def query(
     """Estimate how many people of a release match a condition, with bounds that hold for certain."""
     from republish.series import Series
 
-    opened = Series.open(series)
+    opened = Series.open(series).snapshot()
     record = opened.record(release)
     found = opened.release(release).count(condition, record.payload["suppressed"])
     withdrawn = release in opened.withdrawn()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray
 from republish.attacks.results import AttackResult
 from republish.attacks.run import Result, run, target_of
 from republish.attacks.source import Source
@@ -17,11 +16,12 @@ from republish.errors import PolicyError
 from republish.gate.limits import Gate
 from republish.gate.verdict import AttackFigures, Verdict
 from republish.inference import Reasoning
+from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.release.release import Release
 from republish.schema.schema import Schema
-from republish.secret import Secret, pseudonym_texts
+from republish.secret import Secret
 
 if TYPE_CHECKING:
     from republish.policy import Policy
@@ -48,6 +48,10 @@ class WithDraft:
     def __init__(self, series: Series, coming: Coming) -> None:
         self._series, self._coming = series, coming
         self._count = len(series.records)
+
+    def snapshot(self) -> WithDraft:
+        """The same: who makes a draft holds the lock, and nothing else is committed."""
+        return self
 
     @property
     def records(self) -> tuple[Any, ...]:
@@ -81,20 +85,14 @@ class WithDraft:
         """The sensitive values with those of the view."""
         return self._coming.view.values
 
-    def appearances(self, number: int) -> pl.DataFrame:
-        """Private: person, group, code and row digest of everyone in a release."""
+    def members(self, number: int) -> Membership:
+        """Private: who is in a release."""
         if number <= self._count:
-            return self._series.appearances(number)
-        seen = self._coming.seen
-        columns = (pl.Series(name, seen.columns[name]) for name in ("group", "code", "row"))
-        return pl.DataFrame([pseudonym_texts(seen.people), *columns])
-
-    def classes(self, number: int) -> IntArray:
-        """Private: the class of everyone in a release."""
-        if number <= self._count:
-            return self._series.classes(number)
-        assert self.reasoning is not None
-        return self.reasoning.respondents(self._coming.view).classes
+            return self._series.members(number)
+        seen, reasoning = self._coming.seen, self.reasoning
+        group, code, row = (seen.columns[name] for name in ("group", "code", "row"))
+        classes = None if reasoning is None else reasoning.respondents(self._coming.view).classes
+        return Membership(seen.people, group, code, row, classes)
 
     def secret(self) -> Secret:
         """The secret of the series."""

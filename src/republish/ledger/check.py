@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from republish.errors import LedgerError
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.chain import WITH_RELEASE, Entry, Record, entry_of, faults_in
+from republish.ledger.entries import LedgerEntries, named_files
 from republish.ledger.files import Layout, measure, split_name
-from republish.ledger.recovery import named_files, resolve
+from republish.ledger.recovery import resolve
 
 Progress = Callable[[int, int], None]
 Measured = Mapping[str, Mapping[str, Any]]
@@ -47,13 +48,14 @@ def _faults_on_disk(
     progress: Progress | None,
     measured: Measured,
 ) -> Iterator[str]:
-    entries: list[Entry] = []
+    legible: list[Entry] = []
     for record in records:
         try:
-            entries.append(entry_of(record))
+            legible.append(entry_of(record))
         except LedgerError as error:
             yield str(error)
-    live, _ = named_files(entries)
+    entries = LedgerEntries(legible)
+    live = entries.files
     for done, (name, recorded) in enumerate(live.items(), start=1):
         yield from _file_faults(layout, entries, name, recorded, measured.get(name))
         if progress is not None:
@@ -61,22 +63,20 @@ def _faults_on_disk(
     # What a release supersedes is only in the way; what `forget` erases must really be gone.
     for name in sorted(named_files(entry for entry in entries if entry.kind not in WITH_RELEASE)[1]):
         yield from _erasure_faults(layout, name)
-    known = {
-        entry.release for entry in entries if entry.kind in WITH_RELEASE and isinstance(entry.release, int)
-    }
+    known = {number for number in entries.by_release if isinstance(number, int)}
     for name in sorted(released - {layout.release(number).name for number in known}):
         yield f"releases/{name} is not part of the series: no entry of the ledger names it"
     for number in sorted(known):
-        yield from _extra_files(layout, entries, number, set(live))
+        yield from _extra_files(layout, entries, number, live)
     for path in layout.open_to_others():
         mode = path.stat().st_mode & 0o777
         yield f"{path.name} must be closed to all but its owner, but has mode {mode:04o}; run chmod go= on it"
 
 
-def places_of(layout: Layout, entries: Sequence[Entry]) -> dict[str, Path]:
+def places_of(layout: Layout, entries: LedgerEntries) -> dict[str, Path]:
     """Where the files lie that must exist; those that do not, or are no plain files, are left out."""
     found: dict[str, Path] = {}
-    for name in named_files(entries)[0]:
+    for name in entries.files:
         try:
             path = _locate(layout, entries, name)
             if path.is_file() and not path.is_symlink():
@@ -88,7 +88,7 @@ def places_of(layout: Layout, entries: Sequence[Entry]) -> dict[str, Path]:
 
 def _file_faults(
     layout: Layout,
-    entries: Sequence[Entry],
+    entries: LedgerEntries,
     name: str,
     recorded: dict[str, object],
     measured: Mapping[str, Any] | None,
@@ -113,7 +113,7 @@ def _file_faults(
         yield f"{name}: {error}"
 
 
-def _locate(layout: Layout, entries: Sequence[Entry], name: str) -> Path:
+def _locate(layout: Layout, entries: LedgerEntries, name: str) -> Path:
     release, inner = split_name(name)
     return layout.store / inner if release is None else resolve(layout, entries, release) / inner
 
@@ -128,7 +128,7 @@ def _erasure_faults(layout: Layout, name: str) -> Iterator[str]:
         yield str(error)
 
 
-def _extra_files(layout: Layout, entries: Sequence[Entry], number: int, names: set[str]) -> Iterator[str]:
+def _extra_files(layout: Layout, entries: LedgerEntries, number: int, names: Container[str]) -> Iterator[str]:
     try:
         folder = resolve(layout, entries, number)
     except LedgerError:

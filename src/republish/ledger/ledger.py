@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy as same
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
@@ -15,9 +16,10 @@ from republish.ledger.catalogue import Catalogue, overtaken
 from republish.ledger.chain import KINDS, WITH_RELEASE, Entry, Head, Record, entry_of, faults_in, seal
 from republish.ledger.check import Measured, Progress, check_series
 from republish.ledger.draft import Draft
+from republish.ledger.entries import LedgerEntries
 from republish.ledger.files import Layout, holds_something, measure, remove, split_name, sync_folder, writing
 from republish.ledger.lock import hold
-from republish.ledger.recovery import named_files, resolve, roll_forward, sweep
+from republish.ledger.recovery import resolve, roll_forward, sweep
 
 _OURS = ("files", "staging")
 _IN_MEMORY = 2**24  # bytes of a copy; larger ones are temporary files without a name
@@ -37,7 +39,7 @@ class Ledger:
         self.root = root.absolute()
         self.layout = Layout(self.root, store)
         self.catalogue = Catalogue(self.layout.catalogue, url)
-        self._snapshot: tuple[Entry, ...] | None = None  # what is read again and again while the lock is held
+        self._held: LedgerEntries | None = None  # what is read again and again by one command
 
     @classmethod
     def create(
@@ -74,15 +76,23 @@ class Ledger:
         ledger.catalogue.require_layout()
         return ledger
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Everything that happened to the series, oldest first; while the lock is held, as of its last commit."""
-        return self._read() if self._snapshot is None else self._snapshot
+    def snapshot(self) -> Ledger:
+        """The ledger as it stands now, to be read: what others commit later is not seen, and nothing is read twice."""
+        if self._held is not None:
+            return self
+        fixed = same(self)
+        fixed._held = self._read()
+        return fixed
 
-    def _read(self) -> tuple[Entry, ...]:
+    def entries(self) -> LedgerEntries:
+        """Everything that happened to the series, oldest first; while the lock is held, as of its last commit."""
+        return self._read() if self._held is None else self._held
+
+    def _read(self) -> LedgerEntries:
         records, _ = self.catalogue.records()
         if not records:
             raise LedgerError("the ledger holds no entry at all; restore the series from a backup")
-        return tuple(entry_of(record) for record in records)
+        return LedgerEntries(entry_of(record) for record in records)
 
     @property
     def head(self) -> Entry:
@@ -91,7 +101,7 @@ class Ledger:
 
     def releases(self) -> tuple[Entry, ...]:
         """The entries that brought a release, oldest first."""
-        return tuple(entry for entry in self.entries() if entry.kind in WITH_RELEASE)
+        return self.entries().releases
 
     def folder(self, release: int) -> Path:
         """Where the files of a release lie now."""
@@ -104,7 +114,7 @@ class Ledger:
 
     def recorded(self, name: str) -> dict[str, Any]:
         """The digest and size that the ledger recorded of a file; an error where it names no such file."""
-        found = named_files(self.entries())[0].get(name)
+        found = self.entries().files.get(name)
         if found is None:
             raise _altered(name)
         return found
@@ -138,7 +148,7 @@ class Ledger:
 
     def require_present(self) -> None:
         """An error unless every file that the ledger names is there with its size."""
-        live = named_files(self.entries())[0]
+        live = self.entries().files
         if not self.layout.renames:
             sizes = self.layout.sizes()
             altered = [name for name, recorded in live.items() if sizes.get(name) != recorded["bytes"]]
@@ -175,11 +185,11 @@ class Ledger:
             roll_forward(self.layout, [entry_of(record) for record in records])
             crash_points.reach("rolled-forward")
             sweep(self.layout, self.catalogue)
-            self._snapshot = self._read()
+            self._held = self._read()
             try:
                 yield self
             finally:
-                self._snapshot = None
+                self._held = None
 
     def stage(self, release: int | None = None) -> Draft:
         """A draft to write the files of the next entry into; nobody sees them before `commit`."""
@@ -211,8 +221,8 @@ class Ledger:
         self._append(record, head, draft)
         crash_points.reach("after-commit")
         entry = entry_of(record)
-        if self._snapshot is not None:
-            self._snapshot = (*entries, entry)
+        if self._held is not None:
+            self._held = LedgerEntries((*entries, entry))
         roll_forward(self.layout, [entry])
         if draft is not None:
             with writing("an empty staging folder could not be removed", f"entry {entry.seq} is committed"):
@@ -307,10 +317,10 @@ def _require_free_keys(payload: dict[str, Any], *more: str) -> None:
         raise ValueError(f"the ledger itself fills {', '.join(taken)} of a payload")
 
 
-def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: Sequence[Entry]) -> None:
+def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: LedgerEntries) -> None:
     if kind not in KINDS or kind == "init":
         raise ValueError(f"an entry is of one of the kinds {', '.join(KINDS[1:])}, not {kind!r}")
-    count = sum(entry.kind in WITH_RELEASE for entry in entries)
+    count = len(entries.releases)
     if kind in WITH_RELEASE:
         if draft is None or draft.release != number:
             raise ValueError("a release needs a draft that was staged under its own number")
@@ -322,9 +332,8 @@ def _require_kind(kind: str, number: int | None, draft: Draft | None, entries: S
         raise LedgerError(f"the series has no release {number}; nothing was committed")
 
 
-def _require_erasable(names: Sequence[str], entries: Sequence[Entry]) -> None:
-    live, _ = named_files(entries)
-    wrong = [name for name in names if name not in live or split_name(name)[0] is not None]
+def _require_erasable(names: Sequence[str], entries: LedgerEntries) -> None:
+    wrong = [name for name in names if name not in entries.files or split_name(name)[0] is not None]
     if wrong:
         raise LedgerError(
             f"only private files that an entry names can be erased; {len(wrong)} of {len(names)} are not "

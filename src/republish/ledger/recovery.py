@@ -9,32 +9,23 @@ from republish.errors import LedgerError
 from republish.ledger import crash_points
 from republish.ledger.catalogue import Catalogue
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of
+from republish.ledger.entries import LedgerEntries, named_files
 from republish.ledger.files import PRIVATE_KINDS, Layout, children, remove, split_name, sync_folder, writing
 
 
-def named_files(entries: Iterable[Entry]) -> tuple[dict[str, dict[str, object]], set[str]]:
-    """The files that must exist, with digest and size, and the names of those that must not any more."""
-    live: dict[str, dict[str, object]] = {}
-    erased: set[str] = set()
-    for entry in entries:
-        live.update(entry.payload.get("files", {}))
-        erased.update(entry.payload.get("erased", ()))
-    return {name: found for name, found in live.items() if name not in erased}, erased
-
-
-def resolve(layout: Layout, entries: Iterable[Entry], release: int) -> Path:
+def resolve(layout: Layout, entries: LedgerEntries, release: int) -> Path:
     """The folder of a release: its place under `releases/`, or where it was staged if not moved yet."""
-    for entry in entries:
-        if entry.kind in WITH_RELEASE and entry.release == release:
-            target, staged = layout.release(release), layout.staged(entry.payload["staging"])
-            # In this order, so that a move between the two looks is seen by the third.
-            for folder in (target, staged, target):
-                if _is_whole(layout, folder, entry):
-                    return folder
-            if target.is_dir():  # damaged: the check of its files says how
-                return target
-            raise LedgerError(f"the folder of release {release} is missing; restore the series from a backup")
-    raise LedgerError(f"the series has no release {release}")
+    entry = entries.by_release.get(release)
+    if entry is None:
+        raise LedgerError(f"the series has no release {release}")
+    target, staged = layout.release(release), layout.staged(entry.payload["staging"])
+    # In this order, so that a move between the two looks is seen by the third.
+    for folder in (target, staged, target):
+        if _is_whole(layout, folder, entry):
+            return folder
+    if target.is_dir():  # damaged: the check of its files says how
+        return target
+    raise LedgerError(f"the folder of release {release} is missing; restore the series from a backup")
 
 
 def roll_forward(layout: Layout, entries: Iterable[Entry]) -> None:

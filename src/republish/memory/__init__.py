@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from republish.memory.memory import Memory, read_membership, read_memory
+from republish.memory.membership import Membership
+from republish.memory.memory import Memory, read_memory
 
-__all__ = ["Memory", "read_membership", "read_memory"]
+__all__ = ["Membership", "Memory", "read_memory"]

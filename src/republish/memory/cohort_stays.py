@@ -82,7 +82,7 @@ class Stays:
 
 
 @dataclass(frozen=True)
-class Sighting:
+class CohortSighting:
     """Everyone published in one release: the cohort, the code, and the stay each had before.
 
     `stay` is the entry of a person's last stay, -1 for a stranger. `goes_on` are those who were in the release
@@ -97,7 +97,7 @@ class Sighting:
     shown: tuple[IntArray, IntArray, IntArray]
 
 
-def continued(stays: Stays, now: Sighting) -> tuple[Stays, IntArray]:
+def continued(stays: Stays, now: CohortSighting) -> tuple[Stays, IntArray]:
     """The record with one more release, and for everyone in it the entry of the stay."""
     until, bearer, following = stays.until.copy(), stays.bearer.copy(), stays.following.copy()
     until[now.stay[now.goes_on]] = now.release
@@ -138,7 +138,7 @@ def continued(stays: Stays, now: Sighting) -> tuple[Stays, IntArray]:
     return _with_counterfeits(longer, now), entry
 
 
-def _with_counterfeits(stays: Stays, now: Sighting) -> Stays:
+def _with_counterfeits(stays: Stays, now: CohortSighting) -> Stays:
     """The record in which the rows of nobody go on as far as they did, and further ones begin."""
     shown = pl.DataFrame(dict(zip(("cohort", "code", "shown"), now.shown, strict=True)))
     held = pl.DataFrame({"cohort": now.cohort, "code": now.code}).group_by("cohort", "code").len("held")

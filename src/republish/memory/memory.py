@@ -147,20 +147,22 @@ def read_memory(paths: list[Path], release: int, counts: Path | None = None) -> 
     return memory_of(frame, release, counted)
 
 
-def read_membership(paths: list[Path], columns: list[str] | None = None) -> pl.DataFrame:
-    """Everyone in a release by pseudonym, from one file or from those of its parts; some columns, or all."""
-    if len(paths) == 1:
-        return read_parquet(paths, columns)
-    everyone = read_parquet(paths, None if columns is None else [*KEY, *columns])
-    everyone = everyone[order_of(np.column_stack([everyone[name].to_numpy() for name in KEY]))]
-    return everyone if columns is None else everyone.select(columns)
+def keyed(people: WordArray) -> pl.DataFrame:
+    """Pseudonyms as the columns of a table."""
+    words = {key: np.ascontiguousarray(people[:, i]) for i, key in enumerate(KEY)}
+    return pl.DataFrame(words, schema=dict.fromkeys(KEY, pl.UInt64))
+
+
+def people_of(frame: pl.DataFrame) -> WordArray:
+    """The pseudonyms in a table of people."""
+    return np.column_stack([frame[key].to_numpy() for key in KEY])
 
 
 def memory_of(frame: pl.DataFrame, release: int, counts: pl.DataFrame | None = None) -> Memory:
     """The memory that a table of `Memory.frame` holds, one line a person."""
     if not frame.height:
         return replace(Memory.empty(release), counts=counts)
-    people = np.column_stack([frame[name].to_numpy() for name in KEY])
+    people = people_of(frame)
     order = order_of(people)
     signatures: tuple[tuple[int, ...], ...] = ()
     if "signature" in frame.columns:

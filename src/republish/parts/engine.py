@@ -66,7 +66,7 @@ class Engine(ABC):
         self, series: Series, progress: Callable[[int, int], None] | None = None
     ) -> SeriesVerification:
         """Everything that a series promises, from what is stored; `Series.verify` adds what its policy has wrong."""
-        return verify_in_parts(series, self.walking_mover(), self.part_rows, self.parts, progress)
+        return verify_in_parts(series.snapshot(), self.walking_mover(), self.part_rows, self.parts, progress)
 
     def measure(
         self, series: Series, truth: Sequence[Any] | None = None, queries: int = 1_000
@@ -75,7 +75,7 @@ class Engine(ABC):
 
         What needs all groups that could hold a row of the view, divergence and record linkage, is not measured.
         """
-        return measure_in_parts(series, self.mover(), self.part_rows, self.parts, truth, queries)
+        return measure_in_parts(series.snapshot(), self.mover(), self.part_rows, self.parts, truth, queries)
 
     def attack(
         self,
@@ -88,5 +88,5 @@ class Engine(ABC):
 
         Attacks that need everybody at once are refused.
         """
-        found = adversary or Adversary()
-        return attack_in_parts(series, self.walking_mover(), self.part_rows, self.parts, found, attacks, m)
+        found, stored = adversary or Adversary(), series.snapshot()
+        return attack_in_parts(stored, self.walking_mover(), self.part_rows, self.parts, found, attacks, m)

@@ -152,7 +152,7 @@ class Splitting:
 
 
 @dataclass(frozen=True)
-class Adding:
+class AddingMeasures:
     """The task that measures a shard as a release of its own."""
 
     schema: Schema
@@ -224,7 +224,7 @@ def measure_in_parts(
             None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
         )
         tasks = sum(one.shards for one in releases)
-        added = Adding(schema, releases, wholes, asked)
+        added = AddingMeasures(schema, releases, wholes, asked)
         found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
         sums: list[list[Sums]] = [[] for _ in releases]
         answers: list[FloatArray] = [np.zeros(queries) for _ in releases]

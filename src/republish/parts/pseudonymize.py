@@ -15,7 +15,7 @@ import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.errors import ViewError
-from republish.memory.memory import KEY, Arrivals, Memory, compare, memory_of
+from republish.memory.memory import KEY, Arrivals, Memory, compare, memory_of, people_of
 from republish.microdata import Microdata, read_view
 from republish.parts.blocks import Block, fact, spread, table_block, tables_of
 from republish.parts.files import read_intact
@@ -82,11 +82,6 @@ def frame_of(view: Microdata, digests: WordArray) -> pl.DataFrame:
             *(column.rename(f"{_PLAIN}{column.name}") for column in view.insensitive.get_columns()),
         ]
     )
-
-
-def people_of(frame: pl.DataFrame) -> WordArray:
-    """The pseudonyms in a table of people."""
-    return np.column_stack([frame[key].to_numpy() for key in KEY])
 
 
 def points_of(frame: pl.DataFrame, axes: int) -> Any:

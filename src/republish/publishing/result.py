@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
-from republish.verify.table import Verification
+from republish.verify.check import Verification
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict

@@ -24,8 +24,8 @@ from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
 from republish.release.release import TABLE_CSV, stored_table
 from republish.sources.identifiers import require_whole
+from republish.verify.check import Check, Verification
 from republish.verify.sums import verified
-from republish.verify.table import Check, Verification
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict

@@ -15,6 +15,7 @@ import numpy as np
 from republish.arrays import IntArray, WordArray
 from republish.grouping import Grouping
 from republish.inference import Reasoning
+from republish.memory.membership import Membership
 from republish.memory.memory import Memory, sight
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata, no_codes, sensitive_codes
@@ -25,10 +26,11 @@ from republish.release.release import Release, build_release, release_of
 from republish.requirements import Requirement
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
-from republish.verify.promises import Appearances, signatures_in
+from republish.verify.check import Check, Verification
+from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
 from republish.verify.similarity import Shown, require_beliefs
-from republish.verify.table import AtLarge, Check, Verification, verify_against_view, verify_stored
+from republish.verify.table import AtLarge, verify_against_view, verify_stored
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ class Piece:
             return ()
         assert view.people is not None
         signatures = signatures_in(release.group, codes, len(view.values))
-        now = Appearances(terms.number, view.people, group, view.codes, signatures, shown)
+        members = Membership(view.people, group, view.codes)
+        now = AuditedRelease(terms.number, members, signatures, shown)
         return check_against_memory(promises, now, release.sizes, self.memory, terms.reasoning)
 
     def seen(self, group: IntArray) -> Memory:

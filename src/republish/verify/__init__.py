@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from republish.verify.table import Check, Verification, verify_table
+from republish.verify.check import Check, Verification
+from republish.verify.table import verify_table
 
 __all__ = ["Check", "Verification", "verify_table"]

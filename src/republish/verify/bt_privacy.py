@@ -13,7 +13,7 @@ import numpy as np
 from republish.arrays import FloatArray, IntArray
 from republish.microdata import INTERVAL, TREE, Axis, Microdata
 from republish.requirements import BTPrivacy
-from republish.verify.table import Check
+from republish.verify.check import Check
 
 _CELLS = 1 << 21  # how many numbers a block of work holds
 

@@ -14,15 +14,15 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 from republish.inference.determination import escape_risk
-from republish.memory.cohort_stays import Sighting, Stays, continued
-from republish.memory.memory import KEY, Memory
-from republish.verify.promises import Appearances
-from republish.verify.table import Check
+from republish.memory.cohort_stays import CohortSighting, Stays, continued
+from republish.memory.memory import KEY, Memory, keyed
+from republish.verify.check import Check
+from republish.verify.promises import AuditedRelease
 
 DETERMINED = "determined"
 
 
-class Known(NamedTuple):
+class KnownStays(NamedTuple):
     """What is known before a release: the stays so far, and the last stay of everyone in it, -1 for a stranger.
 
     Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain.
@@ -33,11 +33,11 @@ class Known(NamedTuple):
     lacks: bool = False
 
 
-def known_from(memory: Memory, now: Appearances) -> Known:
+def known_from(memory: Memory, now: AuditedRelease) -> KnownStays:
     """What a memory knows of the people of a release."""
-    entry = memory.find(now.people)
+    entry = memory.find(now.members.people)
     column = np.append(memory.columns.get("stay", np.zeros(memory.size, dtype=np.int32)), 0)
-    return Known(Stays.of_frame(memory.counts), column[entry].astype(np.int64) - 1)
+    return KnownStays(Stays.of_frame(memory.counts), column[entry].astype(np.int64) - 1)
 
 
 _OF = ("cohort", "person", "life")
@@ -51,21 +51,20 @@ class CohortWalk:
         self._last = pl.DataFrame(schema={**dict.fromkeys(KEY, pl.UInt64), "stay": pl.Int64})
         self._forgotten = False
 
-    def known(self, now: Appearances) -> Known:
+    def known(self, now: AuditedRelease) -> KnownStays:
         """What is known of the people of the next release."""
-        keys = pl.DataFrame({key: now.people[:, i] for i, key in enumerate(KEY)})
+        keys = keyed(now.members.people)
         found = keys.join(self._last, on=list(KEY), how="left", maintain_order="left")["stay"]
-        lacks = self._forgotten or not bool(now.someone.all())
-        return Known(self.stays, found.fill_null(-1).to_numpy(), lacks)
+        lacks = self._forgotten or not bool(now.members.someone.all())
+        return KnownStays(self.stays, found.fill_null(-1).to_numpy(), lacks)
 
-    def add(self, now: Appearances) -> None:
+    def add(self, now: AuditedRelease) -> None:
         """Take in the next release, if people stayed together in it."""
-        self._forgotten |= not now.someone.all()
-        there = now.someone & (now.group > 0)
+        self._forgotten |= not now.members.someone.all()
+        there = now.members.someone & (now.members.group > 0)
         sighting, _ = _sighted(now, self.known(now), there)
         self.stays, entry = continued(self.stays, sighting)
-        seen = pl.DataFrame({key: now.people[there, i] for i, key in enumerate(KEY)})
-        seen = seen.with_columns(stay=pl.Series(entry, dtype=pl.Int64))
+        seen = keyed(now.members.people[there]).with_columns(stay=pl.Series(entry, dtype=pl.Int64))
         self._last = pl.concat([self._last.join(seen, on=list(KEY), how="anti"), seen])
 
     def differences(self, memory: Memory) -> list[str]:
@@ -76,7 +75,7 @@ class CohortWalk:
         stored, pointed = Stays.of_frame(memory.counts), memory.columns["stay"].astype(np.int64) - 1
         if (pointed < 0).any() or (pointed >= stored.count).any():
             return ["the memory points to stays that are not recorded"]
-        keys = pl.DataFrame({key: memory.people[:, i] for i, key in enumerate(KEY)})
+        keys = keyed(memory.people)
         found = keys.join(self._last, on=list(KEY), how="left", maintain_order="left")["stay"].fill_null(-1)
         mine, theirs = _labelled(self.stays), _labelled(stored)
         if self._forgotten:  # cohorts lack them, and other people's stays remain as they were
@@ -99,17 +98,17 @@ def _labelled(stays: Stays) -> pl.DataFrame:
     return frame.select("stay", *(label.alias(key) for key, label in zip(_OF, labels, strict=True)))
 
 
-def few_determined(promise: str, now: Appearances, known: Known) -> tuple[Check, ...]:
+def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tuple[Check, ...]:
     """Whether people stay together in a release, and few can be determined after it."""
     limit, _, compromised = promise.partition("=")[2].partition("@")
-    there = now.someone & (now.group > 0)
+    there = now.members.someone & (now.members.group > 0)
     sighting, apart = _sighted(now, known, there)
     together = Check(
         f"{promise}: together",
         not apart.any(),
         "Whoever stays is in a group with the same people as before, and with nobody from another group.",
         None,
-        len(np.unique(now.group[there][apart])),
+        len(np.unique(now.members.group[there][apart])),
         int(np.count_nonzero(apart)),
     )
     meaning = (
@@ -121,7 +120,7 @@ def few_determined(promise: str, now: Appearances, known: Known) -> tuple[Check,
             "; people were forgotten, so this cannot be computed anew; it was when the release was made."
         )
         return together, Check(
-            f"{promise}: ways out", True, meaning, None, unchecked=len(np.unique(now.group))
+            f"{promise}: ways out", True, meaning, None, unchecked=len(np.unique(now.members.group))
         )
     risk = escape_risk(continued(known.stays, sighting)[0], float(compromised))
     meaning += f"; the bound for what was released so far is {risk.share:.2%}."
@@ -129,10 +128,10 @@ def few_determined(promise: str, now: Appearances, known: Known) -> tuple[Check,
     return together, few
 
 
-def _sighted(now: Appearances, known: Known, there: BoolArray) -> tuple[Sighting, BoolArray]:
+def _sighted(now: AuditedRelease, known: KnownStays, there: BoolArray) -> tuple[CohortSighting, BoolArray]:
     """The people of a release and their cohorts, and who of them is not with those of the release before."""
     stays, stay = known.stays, known.stay[there]
-    group, code = now.group[there].astype(np.int64), now.code[there].astype(np.int64)
+    group, code = now.members.group[there].astype(np.int64), now.members.code[there].astype(np.int64)
     goes_on = stay >= 0
     old = stay[goes_on]
     goes_on[goes_on] = (stays.until[old] == now.number - 1) & (stays.code[old] == code[goes_on])
@@ -149,7 +148,7 @@ def _sighted(now: Appearances, known: Known, there: BoolArray) -> tuple[Sighting
     fresh = np.flatnonzero(number[1:] == 0) + 1
     number[fresh] = int(stays.cohort.max(initial=0)) + 1 + np.arange(len(fresh))
     shown = tuple(rows[name].cast(pl.Int64).to_numpy() for name in ("group", "code", "rows"))
-    sighting = Sighting(
+    sighting = CohortSighting(
         now.number, number[group], code, stay, goes_on, (number[shown[0]], shown[1], shown[2])
     )
     return sighting, apart

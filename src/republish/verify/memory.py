@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray, WordArray
-from republish.memory.memory import KEY, Memory
-from republish.verify.promises import Appearances
+from republish.arrays import IntArray
+from republish.memory.memory import KEY, Memory, keyed
+from republish.verify.promises import AuditedRelease
 
 _COLUMNS = ("first", "last", "row", "code", "group")
 _PEOPLE, _LOST, _STRANGE, _GROUPS = "people", "lost", "strange", "earlier groups"
@@ -37,29 +37,29 @@ class Rebuilt:
         self.last = pl.DataFrame(schema=SEEN)
         self.groups: list[pl.DataFrame] | None = [] if with_groups else None
 
-    def known(self, now: Appearances) -> pl.DataFrame:
+    def known(self, now: AuditedRelease) -> pl.DataFrame:
         """The last sight of everyone in a release, null for a stranger."""
-        return _keys(now.people).join(self.last, on=list(KEY), how="left", maintain_order="left")
+        return keyed(now.members.people).join(self.last, on=list(KEY), how="left", maintain_order="left")
 
     def groups_of(self, known: pl.DataFrame, code: IntArray) -> Sequence[IntArray]:
         """For each earlier release the group of everyone in this one, in the life she lives now; 0 for none."""
         lives = known.select(*KEY, life=_life(known, code))
         return [_groups(lives, earlier) for earlier in self.groups or ()]
 
-    def add(self, now: Appearances, known: pl.DataFrame, row: pl.Series) -> None:
-        """Take in a release; `known` is what was known of its people before it, `row` a digest of each row."""
+    def add(self, now: AuditedRelease, known: pl.DataFrame) -> None:
+        """Take in a release; `known` is what was known of its people before it."""
         number = pl.lit(now.number, dtype=pl.Int32)
         seen = known.select(
             *KEY,
             first=pl.coalesce("first", number),
             last=number,
-            row=row.cast(pl.UInt64),
-            code=pl.Series(now.code, dtype=pl.Int32),
-            group=pl.Series(now.group, dtype=pl.Int32),
+            row=pl.Series(now.members.row, dtype=pl.UInt64),
+            code=pl.Series(now.members.code, dtype=pl.Int32),
+            group=pl.Series(now.members.group, dtype=pl.Int32),
             signature=pl.coalesce(now.borne, "signature"),  # who is left out keeps the one she had
-            life=_life(known, now.code),
+            life=_life(known, now.members.code),
         )
-        seen = seen.filter(pl.Series(now.someone)).unique(KEY, keep="first")
+        seen = seen.filter(pl.Series(now.members.someone)).unique(KEY, keep="first")
         self.last = pl.concat([self.last.join(seen, on=list(KEY), how="anti"), seen])
         if self.groups is not None:
             self.groups.append(seen.select(*KEY, "life", "group"))
@@ -70,7 +70,7 @@ class Rebuilt:
 
     def compared(self, memory: Memory, with_signatures: bool) -> Counter[str]:
         """Of how many people a stored memory has what wrong; `sentences` says it in words."""
-        stored = _keys(memory.people).with_columns(
+        stored = keyed(memory.people).with_columns(
             *(pl.Series(name, memory.columns[name], dtype=SEEN[name]) for name in _COLUMNS),
             signature=spelled_signatures(memory),
         )
@@ -91,7 +91,7 @@ class Rebuilt:
     def _wrong_groups(self, memory: Memory) -> int:
         """Of how many people the groups of earlier releases are not those of the life they live."""
         wrong = np.zeros(memory.size, dtype=np.bool_)
-        keys = _keys(memory.people)
+        keys = keyed(memory.people)
         lives = keys.join(self.last.select(*KEY, "life"), on=list(KEY), how="left", maintain_order="left")
         for release, groups in enumerate(self.groups or (), start=1):
             stored = memory.columns.get(f"group@{release}", np.zeros(memory.size, dtype=np.int32))
@@ -119,12 +119,6 @@ def spelled_signatures(memory: Memory) -> pl.Series:
     spelled = pl.Series([",".join(map(str, s)) for s in memory.signatures] + [None], dtype=pl.String)
     column = memory.signature_column()
     return spelled.gather(np.where(column >= 0, column, len(memory.signatures)))
-
-
-def _keys(people: WordArray) -> pl.DataFrame:
-    return pl.DataFrame(
-        {key: people[:, i] for i, key in enumerate(KEY)}, schema=dict.fromkeys(KEY, pl.UInt64)
-    )
 
 
 def _life(known: pl.DataFrame, code: IntArray) -> pl.Series:

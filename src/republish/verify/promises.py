@@ -21,22 +21,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
+from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.release import TABLE_PARQUET
 from republish.schema.schema import Schema
 from republish.sources.paths import read_parquet
+from republish.verify.check import Check
 from republish.verify.similarity import Shown
-from republish.verify.table import Check
 
+WITHSTAND = "withstand"
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates")
 """The promises for which the signatures of everyone must be known."""
 
@@ -72,27 +74,20 @@ class Signatures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Appearances:
-    """Everyone in one release: pseudonym words, published group, sensitive code, and each group's signature."""
+class AuditedRelease:
+    """One release as an auditor has it: who is in it, each group's signature, and what an adversary sees of it."""
 
     number: int
-    people: np.ndarray[Any, np.dtype[np.uint64]]
-    group: IntArray
-    code: IntArray
+    members: Membership
     signature: Signatures
-    shown: Shown | None = None  # what an adversary sees, where beliefs are promised something
-
-    @property
-    def someone(self) -> BoolArray:
-        """Who is still remembered: a forgotten person is nobody."""
-        there: BoolArray = (self.people != 0).any(axis=1)
-        return there
+    shown: Shown | None = None  # where beliefs are promised something
 
     @cached_property
     def borne(self) -> pl.Series:
         """The signature of every person's group; null where the person was left out."""
-        place = pl.Series(np.where(self.group > 0, self.group - 1, 0))
-        there = pl.Series(self.group > 0)
+        group = self.members.group
+        place = pl.Series(np.where(group > 0, group - 1, 0))
+        there = pl.Series(group > 0)
         spelled = (
             self.signature.of_group.gather(place)
             if len(self.signature.of_group)
@@ -142,20 +137,22 @@ class Before(NamedTuple):
     beliefs: Callable[[str], Check]
     cohorts: Callable[[str], Sequence[Check]]
 
-    def same(self, now: Appearances) -> BoolArray:
+    def same(self, now: AuditedRelease) -> BoolArray:
         """Whose value is that of the last sight."""
         found: BoolArray = (
-            self.last["code"].eq(pl.Series(now.code, dtype=pl.Int32)).fill_null(False).to_numpy()
+            self.last["code"].eq(pl.Series(now.members.code, dtype=pl.Int32)).fill_null(False).to_numpy()
         )
         return found
 
-    def changed(self, now: Appearances) -> BoolArray:
+    def changed(self, now: AuditedRelease) -> BoolArray:
         """Whose value is another one than at the last sight."""
         found: BoolArray = self.last["code"].is_not_null().to_numpy() & ~self.same(now)
         return found
 
 
-def promise_checks(promises: Iterable[str], now: Appearances, before: Before, sizes: IntArray) -> list[Check]:
+def promise_checks(
+    promises: Iterable[str], now: AuditedRelease, before: Before, sizes: IntArray
+) -> list[Check]:
     """Whether a release with groups of these sizes keeps each of the promises over the series."""
     checks: list[Check] = []
     for promise in promises:
@@ -175,43 +172,39 @@ def promise_checks(promises: Iterable[str], now: Appearances, before: Before, si
     return checks
 
 
-def kept_signatures(promise: str, now: Appearances, before: Before) -> Check:
+def kept_signatures(promise: str, now: AuditedRelease, before: Before) -> Check:
     """Whether everyone who must keep a signature does."""
-    must = before.same(now) & (now.group > 0) & before.last["signature"].is_not_null().to_numpy()
+    must = before.same(now) & (now.members.group > 0) & before.last["signature"].is_not_null().to_numpy()
     if promise.startswith("m-invariance"):
         must &= before.last["release"].fill_null(0).to_numpy() == now.number - 1
     broken = must & now.borne.ne_missing(before.last["signature"]).to_numpy()
     return _of_people(f"{promise}: constant signatures", broken, now, meaning_of(promise))
 
 
-def returned_apart(promise: str, now: Appearances, before: Before) -> Check:
+def returned_apart(promise: str, now: AuditedRelease, before: Before) -> Check:
     """Whether everyone back with another value has the old signature, or one apart from it where there can be one."""
     m = int(promise.partition("=")[2])
     absent = before.last["release"].fill_null(now.number).to_numpy() < now.number - 1
-    back = absent & before.changed(now) & (now.group > 0)
+    back = absent & before.changed(now) & (now.members.group > 0)
     who = np.flatnonzero(back)
     size = (
         before.last["signature"].gather(who).str.count_matches(",", literal=True).fill_null(0).to_numpy() + 1
     )
     bound = np.zeros(len(back), dtype=np.bool_)
     bound[who] = now.signature.values - size.astype(np.int64) >= m
-    newcomers = int(np.count_nonzero(back & ~bound))
-    note = (
-        f" For {newcomers} people fewer than {m} values lie outside the old one; they were treated as newcomers."
-        if newcomers
-        else ""
-    )
     meaning = "Whoever comes back with another value hides in the old set of values or in one apart from it."
-    return _of_people(f"{promise}: returns", _overlapping(now, before, bound), now, meaning + note)
+    found = _of_people(f"{promise}: returns", _overlapping(now, before, bound), now, meaning)
+    note = f"For {{}} people fewer than {m} values lie outside the old one; they were treated as newcomers."
+    return replace(found, note=note, noted=int(np.count_nonzero(back & ~bound)))
 
 
-def equal_or_disjoint(promise: str, now: Appearances, before: Before) -> Check:
+def equal_or_disjoint(promise: str, now: AuditedRelease, before: Before) -> Check:
     """Whether everyone's signature is the last one or shares no value with it."""
-    overlaps = _overlapping(now, before, np.ones(len(now.group), dtype=np.bool_))
+    overlaps = _overlapping(now, before, np.ones(len(now.members.group), dtype=np.bool_))
     return _of_people(f"{promise}: equal or disjoint signatures", overlaps, now, meaning_of(promise))
 
 
-def hc_safe(promise: str, now: Appearances, groups: Sequence[IntArray], sizes: IntArray) -> Check:
+def hc_safe(promise: str, now: AuditedRelease, groups: Sequence[IntArray], sizes: IntArray) -> Check:
     """Whether no group has between |Q| - n and |Q| members, both excluded, in common with one earlier group.
 
     Groups of which somebody was forgotten cannot be counted; they are left out. What the publisher goes by is not
@@ -220,26 +213,27 @@ def hc_safe(promise: str, now: Appearances, groups: Sequence[IntArray], sizes: I
     degree = int(promise.partition("=")[2])
     broken = np.zeros(len(sizes), dtype=np.bool_)
     for then in groups:
-        both = pl.DataFrame({"now": now.group, "then": then}).filter(
+        both = pl.DataFrame({"now": now.members.group, "then": then}).filter(
             (pl.col("now") > 0) & (pl.col("then") > 0)
         )
         shared = both.group_by("now", "then").len()
         place, count = shared["now"].to_numpy() - 1, shared["len"].to_numpy().astype(np.int64)
         broken[place[(count > sizes[place] - degree) & (count < sizes[place])]] = True
-    gone = np.unique(now.group[~now.someone & (now.group > 0)]) - 1
+    gone = np.unique(now.members.group[~now.members.someone & (now.members.group > 0)]) - 1
     broken[gone] = False
-    note = f" {len(gone)} groups hold people who were forgotten and cannot be checked." if len(gone) else ""
     return Check(
         f"{promise}: historical correlations",
         not broken.any(),
-        meaning_of(promise) + note,
+        meaning_of(promise),
         None,
         int(broken.sum()),
         int(sizes[broken].sum()),
+        note="{} groups hold people who were forgotten and cannot be checked.",
+        noted=len(gone),
     )
 
 
-def _overlapping(now: Appearances, before: Before, among: BoolArray) -> BoolArray:
+def _overlapping(now: AuditedRelease, before: Before, among: BoolArray) -> BoolArray:
     """Who of these people has another signature than at the last sight, with some of its values."""
     pairs = pl.DataFrame({"before": before.last["signature"], "now": now.borne}).with_row_index("person")
     pairs = pairs.filter(pl.Series(among)).drop_nulls().filter(pl.col("before") != pl.col("now"))
@@ -249,6 +243,6 @@ def _overlapping(now: Appearances, before: Before, among: BoolArray) -> BoolArra
     return found
 
 
-def _of_people(name: str, broken: BoolArray, now: Appearances, meaning: str) -> Check:
-    groups = len(np.unique(now.group[broken]))
+def _of_people(name: str, broken: BoolArray, now: AuditedRelease, meaning: str) -> Check:
+    groups = len(np.unique(now.members.group[broken]))
     return Check(name, not broken.any(), meaning, None, groups, int(broken.sum()))

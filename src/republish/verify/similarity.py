@@ -11,26 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
-from republish.errors import BrokenPromise
+from republish.errors import BrokenPromise, LedgerError
 from republish.inference import Compromised, Reasoning, Respondents
 from republish.inference.reasoning import BELIEF, DOMAIN, PAST
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted
-from republish.memory.memory import KEY, Memory
+from republish.memory.membership import Membership
+from republish.memory.memory import KEY, Memory, keyed
 from republish.microdata import sensitive_codes
 from republish.release.release import TABLE_PARQUET
 from republish.sources.paths import read_parquet
-from republish.verify.table import Check
+from republish.verify.check import Check
 
 if TYPE_CHECKING:
-    from republish.ledger import Entry, Ledger
     from republish.schema.schema import Schema
+    from republish.verify.series import StoredSeries
 
 TOLERANCE_OF_BELIEFS = 1e-4
 """How far two computations of a belief, each rounded release after release, may be apart."""
@@ -46,28 +47,6 @@ class Shown(NamedTuple):
     row_code: IntArray
 
 
-class Kept(Protocol):
-    """What a series shows of itself to have beliefs verified."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Its ledger."""
-        ...
-
-    @property
-    def schema(self) -> Schema:
-        """Its schema."""
-        ...
-
-    def values_at(self, number: int) -> pl.Series:
-        """The values that were known at a release."""
-        ...
-
-    def compromised_file(self, number: int) -> str | None:
-        """The name of the file of what outsiders know of people in a release, where there is one."""
-        ...
-
-
 def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[IntArray, IntArray]:
     """Group and code of every row of a stored release."""
     assert schema.sensitive is not None
@@ -76,25 +55,26 @@ def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[Int
     return frame["group"].to_numpy(), codes
 
 
-def shown_in(series: Kept, entry: Entry, members: pl.DataFrame) -> Shown:
+def shown_in(series: StoredSeries, number: int, members: Membership) -> Shown:
     """What an adversary sees of a stored release: membership, table, and what was known of single people."""
-    number = entry.release or 0
-    values = series.values_at(number)
     compromised = None
     name = series.compromised_file(number)
     if name is not None:
         known = read_parquet(series.ledger.path(name))
-        place = members.select(KEY).with_row_index("row")
+        place = keyed(members.people).with_row_index("row")
         found = known.join(place, on=list(KEY), how="inner", maintain_order="left")
         compromised = Compromised(*(found[name].to_numpy() for name in ("row", "code", "p")))
-    shown = shown_of(series.ledger.folder(number), series.schema, values, members)
+    shown = shown_of(series.ledger.folder(number), series.schema, series.values_at(number), members)
     return shown._replace(people=shown.people._replace(compromised=compromised))
 
 
-def shown_of(folder: Path, schema: Schema, values: pl.Series, members: pl.DataFrame) -> Shown:
+def shown_of(folder: Path, schema: Schema, values: pl.Series, members: Membership) -> Shown:
     """What an adversary sees of a stored release who knows nothing of single people."""
-    words = np.column_stack([members[key].to_numpy() for key in KEY])
-    people = Respondents(words, members["class"].to_numpy(), members["code"].to_numpy(), values)
+    if members.classes is None:
+        raise LedgerError(
+            "the membership of a release lacks people's classes; restore the series from a backup"
+        )
+    people = Respondents(members.people, members.classes, members.code, values)
     return Shown(people, *published_rows(folder, schema, values))
 
 
@@ -114,16 +94,15 @@ def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray
         reached = _entropy(mean) - np.add.reduceat(_entropy(prior[members]), starts) / sizes
     broken = reached > limit + TOLERANCE
     skipped = int(np.count_nonzero(~checked))
-    note = (
-        f" {skipped} groups hold people whose history was forgotten and cannot be checked." if skipped else ""
-    )
     return Check(
         f"{promise}: divergence of beliefs",
         not broken.any(),
-        "Before a release, an adversary believes much the same of all members of a group." + note,
+        "Before a release, an adversary believes much the same of all members of a group.",
         float(reached.max(initial=0.0)),
         int(broken.sum()),
         int(sizes[broken].sum()),
+        skipped,
+        "{} groups hold people whose history was forgotten and cannot be checked.",
         skipped,
     )
 

@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from republish.errors import LedgerError
 from republish.requirements import Requirement
-from republish.verify.table import Check, Verification
+from republish.verify.check import MEMBERSHIP, STATISTICS, Check, Verification
+
+
+@dataclass(frozen=True)
+class CheckedPieces:
+    """What was found in a release, piece by piece, whole groups each: one piece where one process checks it.
+
+    `repeated` rows of the membership name somebody whom others name too. `same` is the check of the CSV table, where
+    it is not among those of the pieces.
+    """
+
+    found: Sequence[Verification]
+    requirements: Sequence[Requirement]
+    new_lives: int
+    repeated: int
+    same: Check | None = None
+
+    def together(self) -> Verification:
+        """The checks of the release."""
+        found = verified(self.found, self.requirements)
+        checks = [
+            self._with_repeated(check) if check.promise == MEMBERSHIP else check for check in found.checks
+        ]
+        if self.same is not None:
+            checks.insert([check.promise for check in checks].index(STATISTICS), self.same)
+        return replace(found, checks=tuple(checks))
+
+    def _with_repeated(self, check: Check) -> Check:
+        return replace(check, holds=check.holds and not self.repeated, rows=check.rows + self.repeated)
 
 
 def verified(parts: Sequence[Verification], requirements: Sequence[Requirement]) -> Verification:
@@ -45,4 +73,5 @@ def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Ch
         groups=sum(check.groups for check in checks),
         rows=sum(check.rows for check in checks),
         unchecked=sum(check.unchecked for check in checks),
+        noted=sum(check.noted for check in checks),
     )

@@ -2,13 +2,13 @@
 
 This room imports no publisher. One-table promises are recomputed from the release and the policy
 alone; that a release is true to its view is checked while the view is at hand. Promises over the
-series are next door, in `verify_series`.
+series are next door, in `verify.series`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.errors import BrokenPromise, PolicyError, SchemaError
+from republish.errors import PolicyError, SchemaError
 from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
 from republish.release.grouped_table import GroupedTable, renumbered
@@ -26,68 +26,10 @@ from republish.requirements.histograms import histograms
 from republish.schema.schema import Schema
 from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
+from republish.verify.check import STATISTICS, Check, Verification
 
 ANY = ROOT
 _SAME = "table.csv and table.parquet say the same."
-
-
-@dataclass(frozen=True)
-class Check:
-    """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
-
-    `unchecked` groups could not be checked, since people in them were forgotten.
-    """
-
-    promise: str
-    holds: bool
-    meaning: str
-    reached: float | None = None
-    groups: int = 0
-    rows: int = 0
-    unchecked: int = 0
-
-    def sentence(self) -> str:
-        """The check in words."""
-        if self.holds:
-            return f"{self.promise}: holds"
-        where = f" in {self.groups} groups with {self.rows} rows" if self.groups else ""
-        return f"{self.promise}: does not hold{where}"
-
-
-@dataclass(frozen=True)
-class Verification:
-    """All checks of one release or table."""
-
-    rows: int
-    groups: int
-    suppressed: int
-    checks: tuple[Check, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every promise is kept."""
-        return all(check.holds for check in self.checks)
-
-    def with_checks(self, *more: Check) -> Verification:
-        """This verification with further checks."""
-        return replace(self, checks=(*self.checks, *more))
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON document; infinite levels become null."""
-        document = asdict(self) | {"holds": self.holds}
-        for check in document["checks"]:
-            if check["reached"] is not None and not np.isfinite(check["reached"]):
-                check["reached"] = None
-        return document
-
-    def require(self) -> None:
-        """Refuse to go on where a promise is broken."""
-        if not self.holds:
-            broken = "; ".join(check.sentence() for check in self.checks if not check.holds)
-            raise BrokenPromise(
-                f"the release does not keep what the policy promises: {broken}. Nothing was committed; "
-                "this is a defect of the publisher, please report it"
-            )
 
 
 def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement]) -> Verification:
@@ -308,9 +250,7 @@ def _counterfeits_fit(table: GroupedTable) -> Check:
         wrong = stated.filter(
             pl.col("len").is_null() | (pl.col("count") < 1) | (pl.col("count") > pl.col("len"))
         ).height
-    return Check(
-        "counterfeit statistics", wrong == 0, "Counterfeit counts fit the groups they name.", None, wrong, 0
-    )
+    return Check(STATISTICS, wrong == 0, "Counterfeit counts fit the groups they name.", None, wrong, 0)
 
 
 def verify_against_view(release: Release, view: Microdata, group_of_row: IntArray) -> Check:

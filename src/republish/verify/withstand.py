@@ -18,8 +18,8 @@ from republish.inference.joint.trail import CODES, GROUP, GROUPS, KINDS, numbere
 from republish.inference.joint.withstand import judged, sighting
 from republish.inference.revision import Revision
 from republish.memory.memory import Memory
+from republish.verify.check import Check
 from republish.verify.similarity import Shown
-from republish.verify.table import Check
 
 MEANING = (
     "Weighing all releases together, an adversary strays no further than that many bits from what a group shows of its "

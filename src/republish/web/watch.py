@@ -87,7 +87,7 @@ class Watch:
 def _published(ledger: Ledger) -> Iterator[_ReleaseFile]:
     """Every file of every release; without a path where the folder of its release is gone."""
     entries, layout = ledger.entries(), ledger.layout
-    for entry in ledger.releases():
+    for entry in entries.releases:
         number = entry.release or 0
         start = f"releases/{number:04d}/"
         try:

@@ -14,7 +14,7 @@ from attacks.histories import random_history
 from republish.attacks import ATTACKS, Adversary, History, attack, correlations
 from republish.attacks.excluding._group_assignment import _possible
 from republish.attacks.excluding.candidates import intersected, lifespans, lives, members, only, sizes
-from republish.attacks.excluding.signature_rule import Rule, exclude_kept
+from republish.attacks.excluding.signature_rule import SignatureRule, exclude_kept
 from republish.attacks.results import Findings
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -100,7 +100,7 @@ def test_tau_is_the_enumeration_of_every_group_to_a_fixpoint(shape: dict) -> Non
 def test_what_a_rule_excludes_is_what_its_twin_excludes(shape: dict, m: int, updates: bool) -> None:
     """People who were left out of a release are not in it for an adversary, so they come back."""
     history = random_history(**{**shape, "change": 0.4})
-    history = replace(history, rule=Rule(m, np.arange(history.releases) + 3, updates))
+    history = replace(history, rule=SignatureRule(m, np.arange(history.releases) + 3, updates))
     unknowns = lives(history)
     sets = intersected(unknowns)
     exclude_kept(unknowns, sets)

@@ -17,7 +17,7 @@ from republish import BangA, LDiversity, Number, PolicyError, Schema, Series, re
 from republish.attacks import Adversary, History, Table, history_of
 from republish.attacks.excluding.candidates import members
 from republish.attacks.history import _rows
-from republish.attacks.matching.qi_matching import Sighting, fitting, matched, sightings_of
+from republish.attacks.matching.qi_matching import MatchedView, fitting, matched, sightings_of
 from republish.grouping import Grouping
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory
@@ -88,7 +88,7 @@ def test_a_point_belongs_to_the_innermost_region(seed: int, missing: float) -> N
         assert all(len(fit) == 1 for fit in found)
 
 
-def random_series(seed: int, rows: int = 14, releases: int = 3) -> tuple[History, list[Sighting]]:
+def random_series(seed: int, rows: int = 14, releases: int = 3) -> tuple[History, list[MatchedView]]:
     """People with one number and one town, grouped with neighbours or at random; some left out, some changed."""
     rng = np.random.default_rng(seed)
     frame = people(rows, seed % 997, 0.1).with_columns(pl.col("dx").fill_null("none"))
@@ -117,12 +117,12 @@ def random_series(seed: int, rows: int = 14, releases: int = 3) -> tuple[History
         tables.append(Table(person, group_of_row.astype(np.int64) - 1, *_rows(release, values)))
         appearances.append(Appearances(person, view.codes.astype(np.int64), view.row_digests(SECRET)))
         truth.append(view.codes.astype(np.int64))
-        sightings.append(Sighting.of(release, view, person))
+        sightings.append(MatchedView.of(release, view, person))
     events = events_of(len(everyone), appearances)
     return History.of(len(everyone), len(values), tables, events, truth), sightings
 
 
-def naive_matched(history: History, sightings: list[Sighting], known: np.ndarray) -> dict:
+def naive_matched(history: History, sightings: list[MatchedView], known: np.ndarray) -> dict:
     """Probabilities of every life of everybody else, straight from the definition."""
     assert history.events is not None
     assert history.truth is not None
@@ -188,7 +188,7 @@ def test_lives_are_weighed_in_blocks_as_they_are_together(monkeypatch: pytest.Mo
 ONE = Schema("id", [Number("age")], "dx")
 
 
-def two_groups(ages: list[int], values: list[str], group: list[int]) -> tuple[History, list[Sighting]]:
+def two_groups(ages: list[int], values: list[str], group: list[int]) -> tuple[History, list[MatchedView]]:
     frame = pl.DataFrame({"id": [f"p{i}" for i in range(len(ages))], "age": ages, "dx": values})
     view = read_view(frame, ONE)
     release, of_row = grouped(view, np.array(group))
@@ -196,7 +196,7 @@ def two_groups(ages: list[int], values: list[str], group: list[int]) -> tuple[Hi
     table = Table(person, of_row.astype(np.int64) - 1, *_rows(release, view.values))
     events = events_of(len(ages), [Appearances(person, view.codes, np.zeros(len(ages), np.uint64))])
     history = History.of(len(ages), len(view.values), [table], events, [view.codes.astype(np.int64)])
-    return history, [Sighting.of(release, view, person)]
+    return history, [MatchedView.of(release, view, person)]
 
 
 def test_who_fits_two_groups_may_have_the_values_of_both() -> None:
@@ -248,7 +248,7 @@ def test_without_raw_views_nobody_can_be_matched(series: Series, views: list[Pat
 
 def test_people_who_fit_nothing_are_counted_and_not_named() -> None:
     history, (sighting,) = two_groups([20, 38, 40, 35, 60], ["a", "b", "b", "c", "c"], [0, 0, 0, 1, 1])
-    moved = Sighting(sighting.release, sighting.person, sighting.points + 30)
+    moved = MatchedView(sighting.release, sighting.person, sighting.points + 30)
     with pytest.raises(PolicyError, match="4 of 5 people fit none"):
         matched(history, [moved])
 
@@ -262,7 +262,7 @@ def test_groups_of_ldiverse_bang_files_are_matched() -> None:
     person = np.arange(view.rows)
     table = Table(person, of_row.astype(np.int64) - 1, *_rows(release, view.values))
     history = History.of(view.rows, len(view.values), [table], None, [view.codes.astype(np.int64)])
-    findings = matched(history, [Sighting.of(release, view, person)])
+    findings = matched(history, [MatchedView.of(release, view, person)])
     # Every point lies in one block, so that matching knows the group.
     for g in range(history.groups):
         values = frozenset(history.value_code[history.value_start[g] : history.value_start[g + 1]].tolist())

@@ -18,7 +18,7 @@ from republish import LedgerError, PolicyError, Series
 from republish.cli import app
 from republish.knowledge import Classes, Knowledge
 from republish.parts import Engine, Here
-from republish.parts.verify.tasks import Ranges
+from republish.parts.verify.files import Ranges
 from republish.publishers import BangA, CorSplit, JSReduce, Publisher, TauSafety
 from republish.publishing.maintenance import forget, withdraw
 from slow import quick
@@ -386,7 +386,7 @@ def test_executors_must_see_the_files(tmp_path: Path, monkeypatch: pytest.Monkey
     def unseen(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("republish.parts.verify.tasks.measure", unseen)
+    monkeypatch.setattr("republish.parts.verify.files.measure", unseen)
     with pytest.raises(LedgerError, match="under the same path as the driver; they cannot read"):
         series.verify(engine=Here(parts=2))
 

@@ -21,8 +21,8 @@ from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import Memory, read_memory, sight
 from republish.microdata import Microdata
 from republish.publishers import BayFrame, JSReduce, Publisher, make_publisher
+from republish.verify.check import Check
 from republish.verify.similarity import Shown
-from republish.verify.table import Check
 from republish.verify.withstand import TrailWalk, from_memory
 
 LIMIT = 0.25

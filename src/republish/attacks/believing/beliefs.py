@@ -43,7 +43,7 @@ class Told(NamedTuple):
     certainty: float
 
 
-class Step(NamedTuple):
+class BeliefStep(NamedTuple):
     """What she believes of everyone in one release, a row a person of the register.
 
     `row` is the row of every appearance of the history in this release.
@@ -81,7 +81,7 @@ def beliefs(
 
 def walk(
     history: History, reasoning: Reasoning, register: Register, told: Told | None = None
-) -> Iterator[Step]:
+) -> Iterator[BeliefStep]:
     """Her beliefs before and after every release; no true value is read but those she is told or counts from."""
     beliefs: np.ndarray[tuple[int, int], np.dtype[np.float32]] | None = None
     bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
@@ -96,7 +96,7 @@ def walk(
             prior[block] = revision.prior(classes[block], beliefs[person[block]])
         entries = None if told is None else _entries(told, i, person, register.codes[i])
         found = inferred(prior, groups_of(history, i), row, reasoning, entries)
-        yield Step(prior, found, row)
+        yield BeliefStep(prior, found, row)
         if revision.width and i + 1 < history.releases:
             for block in blocks:
                 who = person[block]

@@ -105,7 +105,8 @@ def register_of(
 
 def _view(series: Source, number: int, classes: Classes, given: pl.DataFrame | None) -> pl.DataFrame:
     """Person, code and class of everyone in one release."""
-    seen = series.appearances(number)
+    members = series.members(number)
+    seen = members.table()
     stored = series.reasoning is not None and series.reasoning.knowledge.classes == classes
     if given is not None:
         seen = seen.drop("code").join(given, on="person", how="left", maintain_order="left")
@@ -113,9 +114,9 @@ def _view(series: Source, number: int, classes: Classes, given: pl.DataFrame | N
         return seen.select("person", "code", pl.lit(0).alias("class"))
     if "class" in seen.columns:
         return seen.select("person", "code", "class")
-    if not stored:
+    if not stored or members.classes is None:
         raise PolicyError(
             "the classes of this knowledge are found from quasi-identifiers, and the series keeps none of them; give "
             "the raw views (--truth DIR), or knowledge with the classes of the series"
         )
-    return seen.select("person", "code", pl.Series("class", series.classes(number)))
+    return seen.select("person", "code", pl.Series("class", members.classes))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from republish.attacks.excluding.candidates import Unknowns
 
 
-class Rule(NamedTuple):
+class SignatureRule(NamedTuple):
     """Who keeps the old signature with a changed value, wherever it is one of it; published, so no secret.
 
     Those are people who come back, with `updates` also those who never left, if at least `m` of the `values[i]` values
@@ -31,12 +31,12 @@ class Rule(NamedTuple):
     updates: bool = False
 
 
-def rule_of(promises: Iterable[str], values: IntArray) -> Rule | None:
+def rule_of(promises: Iterable[str], values: IntArray) -> SignatureRule | None:
     """The rule behind promises over a series; `None` where a changed value makes a newcomer."""
     bounds = dict(promise.partition("=")[::2] for promise in promises)
     if "tau-safety" not in bounds:
         return None
-    return Rule(int(bounds["tau-safety"]), values, "disjoint-updates" in bounds)
+    return SignatureRule(int(bounds["tau-safety"]), values, "disjoint-updates" in bounds)
 
 
 def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:

@@ -17,7 +17,7 @@ from republish.attacks.excluding.tau import eliminate
 from republish.attacks.history import History
 from republish.attacks.linear.board import Board, board_of
 from republish.attacks.linear.equations import solve
-from republish.attacks.linear.likelihood import Budget, Weighing, weigh
+from republish.attacks.linear.likelihood import Budget, WeighedBoard, weigh
 from republish.attacks.linear.search import _conclude, new_state
 from republish.attacks.results import Findings
 
@@ -147,7 +147,7 @@ def _truth(unknowns: Unknowns, board: Board) -> IntArray:
     return truth[board.unknown]
 
 
-def _confidence(unknowns: Unknowns, sets: WordArray, weighing: Weighing) -> tuple[FloatArray, FloatArray]:
+def _confidence(unknowns: Unknowns, sets: WordArray, weighing: WeighedBoard) -> tuple[FloatArray, FloatArray]:
     """The probability of everyone's true value and of the likeliest; of the latter twice where truth is not given."""
     board, net = weighing.board, weighing.board.net
     even = 1.0 / np.maximum(sizes(sets), 1)
@@ -165,7 +165,9 @@ def _confidence(unknowns: Unknowns, sets: WordArray, weighing: Weighing) -> tupl
     return confidence, likeliest
 
 
-def _stages(unknowns: Unknowns, stage: IntArray, weighing: Weighing, equations: tuple[int, int]) -> Stages:
+def _stages(
+    unknowns: Unknowns, stage: IntArray, weighing: WeighedBoard, equations: tuple[int, int]
+) -> Stages:
     """Numbers of published lives."""
     board = weighing.board
     seen = np.bincount(board.net.owner, weighing.seen, minlength=board.count)

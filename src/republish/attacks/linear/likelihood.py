@@ -45,7 +45,7 @@ class Budget:
 
 
 @dataclass
-class Weighing:
+class WeighedBoard:
     """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
@@ -102,14 +102,14 @@ class Weighing:
 
 def weigh(
     board: Board, truth: IntArray, budget: Budget, seed: int, some: BoolArray | None = None
-) -> Weighing:
+) -> WeighedBoard:
     """Count the worlds of small components; in large ones, seek a world for every cell or a proof that none exists.
 
     With `some` unknowns only their components are looked at.
     """
     net = board.net
     each = np.diff(net.cell_start)
-    found = Weighing(
+    found = WeighedBoard(
         board,
         (1.0 / np.maximum(each, 1))[net.owner],
         np.zeros(board.cells, dtype=np.bool_),
@@ -152,7 +152,7 @@ def _walkers(parts: list[IntArray]) -> Walkers:
     return Walkers(who, np.append(0, np.cumsum(size)), np.minimum(size, _PILOT))
 
 
-def _watch(found: Weighing, seed: int) -> None:
+def _watch(found: WeighedBoard, seed: int) -> None:
     """See which cells worlds hold that are reached by moves, for as long as a good many are new.
 
     The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
@@ -171,7 +171,7 @@ def _watch(found: Weighing, seed: int) -> None:
         before = seen
 
 
-def _counted(found: Weighing, state: object, who: IntArray, budget: Budget) -> bool:
+def _counted(found: WeighedBoard, state: object, who: IntArray, budget: Budget) -> bool:
     """Count the worlds of one component; whether that was possible."""
     net = found.board.net
     result, counts, worlds = _count(net, state, who, budget.nodes, -1)

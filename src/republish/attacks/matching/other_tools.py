@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from republish.arrays import IntArray
 from republish.attacks.history import LEFT_OUT, History, Table
-from republish.attacks.matching.qi_matching import Fits, Sighting, fitting
+from republish.attacks.matching.qi_matching import Fits, MatchedView, fitting
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.hierarchies import Tree
 from republish.kernels import kernel
@@ -63,7 +63,7 @@ class Foreign:
     """
 
     history: History
-    sightings: tuple[Sighting, ...]
+    sightings: tuple[MatchedView, ...]
     left_out: tuple[int, ...]
     elsewhere: tuple[int, ...]
     nobodys: tuple[int, ...]
@@ -128,7 +128,7 @@ def foreign_history(tables: Sequence[Any], schema: Schema, views: Sequence[Any])
         [appearances.code for appearances in seen],
     )
     sightings = tuple(
-        Sighting.of(release, view, who) for who, (view, release, _) in zip(person, parts, strict=False)
+        MatchedView.of(release, view, who) for who, (view, release, _) in zip(person, parts, strict=False)
     )
     left_out_by, elsewhere_by, nobodys_by = zip(*unclear, strict=True) if unclear else ((), (), ())
     return Foreign(history, sightings, left_out_by, elsewhere_by, nobodys_by)

@@ -40,7 +40,7 @@ _BLOCK = 1 << 23  # weights of lives and values that are in memory at a time
 
 
 @dataclass(frozen=True)
-class Sighting:
+class MatchedView:
     """One release and the quasi-identifiers of everyone in its view: number in the history, and coordinates.
 
     `points[axis, i]` are those of `person[i]`, as the cells of the release have them.
@@ -51,7 +51,7 @@ class Sighting:
     points: FloatArray
 
     @classmethod
-    def of(cls, release: Release, view: Microdata, person: IntArray) -> Sighting:
+    def of(cls, release: Release, view: Microdata, person: IntArray) -> MatchedView:
         """The sighting of a view whose rows are these people."""
         return cls(release, person, aligned(view, release).points)
 
@@ -65,7 +65,7 @@ class Fits(NamedTuple):
     end: IntArray
 
 
-def sightings_of(series: Source, history: History, views: Sequence[Any] | None) -> tuple[Sighting, ...]:
+def sightings_of(series: Source, history: History, views: Sequence[Any] | None) -> tuple[MatchedView, ...]:
     """What a published series and its raw views, one a release, let her match.
 
     Raises:
@@ -83,7 +83,7 @@ def sightings_of(series: Source, history: History, views: Sequence[Any] | None) 
         names = pseudonym_texts(raw.people).to_frame("person")
         place = names.join(index, on="person", how="left", maintain_order="left")["index"]
         person = place.cast(pl.Int64).fill_null(-1).to_numpy()  # -1 for whom the series has forgotten
-        found.append(Sighting.of(series.release(number), raw, person))
+        found.append(MatchedView.of(series.release(number), raw, person))
     return tuple(found)
 
 
@@ -98,7 +98,7 @@ def _require_views(views: Sequence[Any] | None, releases: int) -> None:
         )
 
 
-def matched(history: History, sightings: Sequence[Sighting], known: BoolArray | None = None) -> Findings:
+def matched(history: History, sightings: Sequence[MatchedView], known: BoolArray | None = None) -> Findings:
     """What remains of every life to an adversary who matches quasi-identifiers and knows the `known` people.
 
     Raises:
@@ -138,7 +138,7 @@ class _Part:
     value_count: IntArray
 
     @classmethod
-    def of(cls, history: History, i: int, sighting: Sighting, known: BoolArray) -> _Part:
+    def of(cls, history: History, i: int, sighting: MatchedView, known: BoolArray) -> _Part:
         first, last = np.searchsorted(history.release, [i, i + 1]).tolist()
         person = history.person[first:last]
         place = np.full(history.people, -1, dtype=np.int64)

@@ -45,6 +45,7 @@ def replay_of(series: Series, views: Sequence[Any]) -> tuple[Replay, list[Microd
     The regions of nested groups are not stored with their exact ends, so they play no part: the adversary is granted a
     little less than she sees.
     """
+    series = series.snapshot()
     secret, read, groupings = series.secret(), [], []
     for number, raw in enumerate(views, start=1):
         view = read_view(raw, series.schema, series.values_at(number)).pseudonymous(secret)

@@ -89,7 +89,7 @@ class _Own(AttackSource):
         """The series, with everyone in the raw views where they are given."""
         from republish.attacks import target_with_views
 
-        return target_with_views(self.opened, adversary, wanted, self.files)
+        return target_with_views(self.opened.snapshot(), adversary, wanted, self.files)
 
 
 class _Other(AttackSource):

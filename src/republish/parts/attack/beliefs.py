@@ -21,12 +21,12 @@ from republish.attacks.confidence import looked_at, signed_gain
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
 from republish.inference import FULL, Compromised, Reasoning, Revision, cascaded
 from republish.knowledge import Extracted, Transitions
-from republish.memory.memory import KEY
-from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, Layout, Shard, numbered
+from republish.memory.memory import KEY, people_of
+from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, AttackLayout, Shard, numbered
 from republish.parts.attack.known_people import Known
 from republish.parts.blocks import Block, Mover, fact, spread, table_block, table_of, tables_of
 from republish.parts.counts import COUNT, ROWS, Adding, spread_counts
-from republish.parts.pseudonymize import bucket_of, people_of
+from republish.parts.pseudonymize import bucket_of
 
 BELIEF, STATE, START = "belief", "state", "start"
 """People with beliefs on their way to shards; beliefs in their bucket; and those before the first release."""
@@ -72,7 +72,7 @@ class BeliefsInParts:
 
 def beliefs_in_parts(
     mover: Mover[Any],
-    layout: Layout,
+    layout: AttackLayout,
     read: Any,
     seen: Sequence[Any],
     adversary: Adversary,
@@ -111,7 +111,9 @@ def beliefs_in_parts(
     return BeliefsInParts(adversary.posterior, adversary.steps, tuple(releases), joined(found))
 
 
-def _revisions(layout: Layout, reasoning: Reasoning, counted: Sequence[pl.DataFrame]) -> Iterator[Revision]:
+def _revisions(
+    layout: AttackLayout, reasoning: Reasoning, counted: Sequence[pl.DataFrame]
+) -> Iterator[Revision]:
     """How she revises beliefs, release by release; knowledge of the views themselves grows with them."""
     source = reasoning.knowledge
     if not isinstance(source, Extracted):
@@ -135,7 +137,7 @@ def _revisions(layout: Layout, reasoning: Reasoning, counted: Sequence[pl.DataFr
 class Marking:
     """The task that marks published values with their release, so that a release can be asked for alone."""
 
-    layout: Layout
+    layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """The same blocks."""
@@ -191,7 +193,7 @@ class Sorting:
 class Step:
     """One release (0, 1, ...): how she revises beliefs there, and of whom she is told."""
 
-    layout: Layout
+    layout: AttackLayout
     reasoning: Reasoning
     revision: Revision
     release: int

@@ -15,16 +15,15 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray, WordArray
-from republish.attacks.excluding.signature_rule import Rule, rule_of
+from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
-from republish.ledger.recovery import named_files
 from republish.memory.event_lists import Appearances, events_of
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
 from republish.parts.files import read_intact
 from republish.parts.measure import TABLE_FILE, Recorded, Stored, codes_in
-from republish.parts.pseudonymize import bucket_of, people_of
+from republish.parts.pseudonymize import bucket_of
 from republish.schema.schema import Schema
 from republish.secret import order_of
 
@@ -44,7 +43,7 @@ _NO_HELD = dict.fromkeys((_RELEASE, _GROUP, _CODE, _ROWS, _UNKNOWN), pl.Int64)
 
 
 @dataclass(frozen=True)
-class Layout:
+class AttackLayout:
     """What all tasks agree on: the releases with their files, the values of the series, and the number of buckets.
 
     With `classes` the class of everyone, as the series keeps it, goes with her; else all people are of class 0.
@@ -54,7 +53,7 @@ class Layout:
     releases: tuple[Stored, ...]
     members: tuple[tuple[Recorded, ...], ...]
     values: pl.Series
-    rule: Rule | None
+    rule: SignatureRule | None
     buckets: int
     classes: bool = False
 
@@ -68,7 +67,7 @@ class Layout:
         return bisect_right([one.first for one in self.releases], task) - 1
 
 
-def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Layout:
+def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> AttackLayout:
     """The layout of a series.
 
     Raises:
@@ -76,7 +75,7 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Lay
     """
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
-    recorded = named_files(series.ledger.entries())[0]
+    recorded = series.ledger.entries().files
     members = tuple(
         tuple((series.ledger.path(name), dict(recorded[name])) for name in series.membership_files(number))
         for number in range(1, len(releases) + 1)
@@ -84,10 +83,10 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Lay
     values = releases[-1].scales.values if releases else pl.Series("", [], dtype=pl.String)
     known = np.array([len(one.scales.values) for one in releases], dtype=np.int64)
     rule = rule_of(series.policy.promises["series"], known)
-    return Layout(series.schema, releases, members, values, rule, buckets)
+    return AttackLayout(series.schema, releases, members, values, rule, buckets)
 
 
-def names_of_files(layout: Layout) -> list[Block]:
+def names_of_files(layout: AttackLayout) -> list[Block]:
     """A block for every table and every membership; it names the release and the place of the file in its list."""
     return [
         Block(i, kind, f"{i} {j}".encode())
@@ -101,7 +100,7 @@ def names_of_files(layout: Layout) -> list[Block]:
 class Reading:
     """The task that sends members and published values to the shard of their group, who was left out to her bucket."""
 
-    layout: Layout
+    layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """The blocks of some files."""
@@ -186,7 +185,7 @@ class Joining:
     `unknown rows` are those of a value to an adversary who knows what people had who were forgotten.
     """
 
-    layout: Layout
+    layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         """Appearances and values, a block for each bucket; and the fewest values of a group with members."""
@@ -233,7 +232,7 @@ class Bucket:
     group: IntArray
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], layout: Layout, knowing: bool) -> Bucket:
+    def of(cls, blocks: Sequence[Block], layout: AttackLayout, knowing: bool) -> Bucket:
         """The people of a bucket; `knowing` grants what people had who were forgotten."""
         seen = _seen(tables_of(blocks, SEEN))
         people, place = numbered(people_of(seen))

@@ -29,7 +29,7 @@ from republish.attacks.registry import kind_of
 from republish.attacks.results import AttackResult, Exposure, Figures, Findings, together
 from republish.attacks.run import informed
 from republish.errors import PolicyError
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.attack.beliefs import BeliefsInParts, beliefs_in_parts
 from republish.parts.attack.history import (
     HELD,
@@ -37,9 +37,9 @@ from republish.parts.attack.history import (
     MEMBER_FILE,
     SEEN,
     VALUES,
+    AttackLayout,
     Bucket,
     Joining,
-    Layout,
     Reading,
     Shard,
     layout_of,
@@ -112,7 +112,7 @@ def _keeps_classes(series: Series, adversary: Adversary) -> bool:
 class _Attacking:
     """A series that is being attacked: its files were read and sent to shards, and from there to buckets."""
 
-    def __init__(self, mover: Mover[Any], layout: Layout) -> None:
+    def __init__(self, mover: Mover[Any], layout: AttackLayout) -> None:
         self.mover, self.layout = mover, layout
         files = mover.blocks(names_of_files(layout))
         self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], Reading(layout)))
@@ -164,7 +164,7 @@ class _Attacking:
 class Weighing:
     """The task of one bucket: an attack on its people, with what their groups leave to them."""
 
-    layout: Layout
+    layout: AttackLayout
     name: str
     adversary: Adversary
     m: int
@@ -219,7 +219,7 @@ class Weighing:
 class Narrowing:
     """The task of one shard: what its groups leave to their members, by what is left to each of them."""
 
-    layout: Layout
+    layout: AttackLayout
     name: str
     cascade: bool
 
@@ -245,7 +245,7 @@ class Narrowing:
         yield fact(int(np.count_nonzero((before != sets).any(axis=1))))
         release = self.layout.release_of(blocks[0].to)
         told = np.flatnonzero(sizes(sets) < values)
-        people = np.column_stack([shard.members[key].to_numpy() for key in KEY])[unknowns.person[told]]
+        people = people_of(shard.members)[unknowns.person[told]]
         frame = _words(people, sets[told]).with_columns(pl.lit(release, pl.Int64).alias(_RELEASE))
         yield from spread(frame, bucket_of(people[:, 0], self.layout.buckets), LIMIT)
 

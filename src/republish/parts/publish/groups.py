@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.memory.memory import KEY
+from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
-from republish.parts.pseudonymize import CODE, VIEW, bucket_of, memory_in, people_of, view_of
+from republish.parts.pseudonymize import CODE, VIEW, bucket_of, memory_in, view_of
 from republish.parts.survey import Domains
 from republish.publishing.steps import Terms
 from republish.requirements import Requirement, Whole

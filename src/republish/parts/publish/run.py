@@ -43,7 +43,7 @@ from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
 from republish.requirements import Whole
 from republish.sources.paths import read_parquet
-from republish.verify.table import Check
+from republish.verify.check import Check
 
 if TYPE_CHECKING:
     from republish.ledger import Draft

@@ -16,11 +16,11 @@ import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.grouping import SUPPRESSED, Grouping
-from republish.memory.memory import Memory
+from republish.memory.memory import Memory, people_of
 from republish.metrics.sums import Sums
 from republish.parts.blocks import Block, fact, tables_of
 from republish.parts.files import read_intact, write_bytes, write_table
-from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, people_of, tally_of, view_of
+from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, tally_of, view_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_groups
 from republish.publishing.steps import Piece
 from republish.release.grouped_table import GroupedTable
@@ -28,7 +28,8 @@ from republish.release.release import Release
 from republish.requirements import Whole
 from republish.secret import order_of
 from republish.sources.paths import read_csv
-from republish.verify.table import AtLarge, Verification
+from republish.verify.check import Verification
+from republish.verify.table import AtLarge
 
 
 @dataclass(frozen=True)

@@ -6,28 +6,24 @@ it. Nothing but counts and checks comes back. The memory is compared with what i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
-from republish.ledger.recovery import named_files
 from republish.memory.memory import Memory
-from republish.microdata import no_codes, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover
 from republish.parts.counts import ROWS, add_up
 from republish.parts.pseudonymize import MEMORY, VIEW, Recalling
 from republish.parts.publish.plan import Sizes
-from republish.parts.verify.tasks import (
+from republish.parts.verify.files import (
     AWAY,
     CSV,
     FALSE,
@@ -37,47 +33,42 @@ from republish.parts.verify.tasks import (
     STATE,
     TABLE,
     UNREAD,
-    Auditor,
-    Checked,
-    CheckingGroups,
-    Compared,
-    ComparingMemory,
-    CountingFollowers,
     Legible,
-    MeetingMembers,
-    Met,
     Ranges,
     ReadingRelease,
     Surveyed,
     SurveyingTables,
     Unreadable,
+    at_large,
     listed,
     measuring,
+    parts_of,
+)
+from republish.parts.verify.tasks import (
+    Auditor,
+    CheckingGroups,
+    Compared,
+    ComparingMemory,
+    CountingFollowers,
+    MeetingMembers,
+    MetMembers,
 )
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
-from republish.schema.schema import Schema
 from republish.sources.paths import read_parquet
+from republish.verify.check import Check
 from republish.verify.cohorts import DETERMINED
-from republish.verify.membership import with_repeated
 from republish.verify.memory import sentences
-from republish.verify.series import (
-    UNREADABLE,
-    WITHSTAND,
-    About,
-    SeriesVerification,
-    about,
-    recorded_promises,
-)
+from republish.verify.promises import WITHSTAND
+from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
-from republish.verify.sums import verified
-from republish.verify.table import AtLarge, Check, Verification
+from republish.verify.sums import CheckedPieces
+from republish.verify.table import AtLarge
+from republish.verify.walk import About
 
 if TYPE_CHECKING:
     from republish.ledger import Entry
     from republish.series import Series
 
-_NOTE = re.compile(r" (?:For )?(\d+) (?:groups hold people|people fewer than)")
-_STATISTICS = "counterfeit statistics"
 _FILES_A_TASK = 64
 
 
@@ -94,7 +85,7 @@ def verify_in_parts(
         PolicyError: something is promised that only one process can check.
     """
     try:
-        return _Audit(series, mover, part_rows, parts).verify(progress or (lambda *_: None))
+        return _AuditInParts(series, mover, part_rows, parts).verify(progress)
     finally:
         mover.release()
 
@@ -110,28 +101,28 @@ class _Stored:
     csv: tuple[Path, ...]
 
 
-class _Audit:
+class _AuditInParts(Audit):
     """An audit under way."""
 
     def __init__(self, series: Series, mover: Mover[Any], part_rows: int, parts: int | None) -> None:
-        self.series, self.mover = series, mover
-        self.records, self.schema = series.records, series.schema
-        recorded = tuple(dict.fromkeys(recorded_promises(self.records)))
+        recorded = tuple(dict.fromkeys(recorded_promises(series.records)))
         self.auditor = Auditor(series.policy.promises, recorded, series.reasoning)
-        self.walk = self.auditor.walk()
+        super().__init__(series, self.auditor.walk())
+        self.entries, self.mover = series.ledger.entries(), mover
         self._require_in_parts()
         rows = [int(entry.payload["rows"]) for entry in self.records]
-        most = max([*rows, sum(series.memory_files().values())], default=0)
+        most = max([*rows, sum(self.entries.memory_files.values())], default=0)
         self.tasks = Sizes.of(most, part_rows, parts).parts
         self.state: Any = None
         self.counts: pl.DataFrame | None = None
         self.counts_lost = False
+        self.checked = 0
 
     def _require_in_parts(self) -> None:
         reason = None
         if self.walk.names & {DETERMINED, WITHSTAND}:
             reason = "its promises are about all people of a release together"
-        elif any(self.series.compromised_file(entry.release or 0) for entry in self.records):
+        elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "outsiders know something of single people"
         if reason:
             raise PolicyError(
@@ -139,30 +130,12 @@ class _Audit:
                 "without --engine"
             )
 
-    def verify(self, progress: Callable[[int, int], None]) -> SeriesVerification:
-        problems = self.series.ledger.check(measured=self._measured())
-        releases: dict[int, Verification] = {}
-        new_lives = 0
-        for done, entry in enumerate(self.records, start=1):
-            number = entry.release or done
-            if entry.payload["promises"] != self.auditor.promises:
-                problems.append(f"release {number} records other promises than the policy makes")
-            found = self._release(entry, len(releases))
-            if found is None:
-                problems.append(f"release {number} cannot be read any more")
-            else:
-                releases[number] = found.verification
-                new_lives += found.new_lives
-            progress(done, len(self.records))
-        if self.records and len(releases) == len(self.records):
-            problems += self._memory()
-        unseen = tuple(self.auditor.promises.get("when_published", ()))
-        return SeriesVerification(tuple(problems), releases, new_lives, unseen)
+    def faults(self) -> list[str]:
+        return self.series.ledger.check(measured=self._measured())
 
     def _measured(self) -> dict[str, dict[str, Any]]:
         """Digest and size of all files of the series."""
-        ledger = self.series.ledger
-        places = places_of(ledger.layout, ledger.entries())
+        places = places_of(self.series.ledger.layout, self.entries)
         batches = max(1, -(-len(places) // _FILES_A_TASK))
         names = self.mover.blocks(listed(places.items(), FILE, batches))
         found = dict(self.mover.facts(self.mover.map(names, [FILE], measuring)))
@@ -176,8 +149,7 @@ class _Audit:
 
     # One release ----------------------------------------------------------------------------------
 
-    def _release(self, entry: Entry, checked: int) -> Checked | None:
-        """The checks of one release; none where it cannot be read."""
+    def pieces(self, entry: Entry) -> CheckedPieces | None:
         try:
             stored = self._stored(entry)
         except UNREADABLE:
@@ -208,7 +180,7 @@ class _Audit:
         files = [*((TABLE, p) for p in stored.tables), *((FALSE, p) for p in stored.counterfeits)]
         tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], reading)
         start = mover.blocks([Block(0, START, b"")])
-        task = Legible(CheckingGroups(auditor, stated, checked, ranges, columns))
+        task = Legible(CheckingGroups(auditor, stated, self.checked, ranges, columns))
         shards = mover.keep(
             mover.exchange([met, tables, start], [VIEW, AWAY, TABLE, FALSE, START, UNREAD], self.tasks, task)
         )
@@ -220,20 +192,24 @@ class _Audit:
         if self.state is not None:
             mover.forget(self.state)
         self.state, self.counts, self.counts_lost = shards, counts, auditor.counts_lost
-        found = _together([one.verification for one in facts], stated, same)
-        again = sum(one.repeated for one in met_facts)
-        return Checked(with_repeated(found, again), sum(one.new_lives for one in facts))
+        self.checked += 1
+        return CheckedPieces(
+            [one.verification for one in facts],
+            stated.requirements,
+            sum(one.new_lives for one in facts),
+            sum(one.repeated for one in met_facts),
+            same,
+        )
 
     def _stored(self, entry: Entry) -> _Stored:
-        series, number = self.series, entry.release or 0
-        folder = series.ledger.folder(number)
-        stated = about(series, entry, self.schema, self.walk)
+        number, stated = entry.release or 0, self.about(entry)
+        folder = self.series.ledger.folder(number)
         csv = (folder,) if (folder / TABLE_CSV).exists() else ()
-        members = tuple(self._private(name) for name in series.membership_files(number))
+        members = tuple(self._private(name) for name in self.entries.membership_files(number))
         return _Stored(
             stated,
-            _parts(folder / TABLE_PARQUET, ".parquet"),
-            _parts(folder / COUNTERFEITS, ".csv") if (folder / COUNTERFEITS).exists() else (),
+            parts_of(folder / TABLE_PARQUET, ".parquet"),
+            parts_of(folder / COUNTERFEITS, ".csv") if (folder / COUNTERFEITS).exists() else (),
             members,
             csv,
         )
@@ -255,12 +231,12 @@ class _Audit:
         columns = pl.concat(empty, how="diagonal_relaxed").schema
         same = next((one for one in facts if isinstance(one, Check)), None)
         try:
-            large = _at_large(found, self.schema)
+            large = at_large(found, self.schema)
         except UNREADABLE:
             return None
         return large, columns, Ranges(max(one.top for one in found), self.tasks), same
 
-    def _knowing(self, met: Any, facts: Sequence[Met]) -> tuple[Auditor, pl.DataFrame | None]:
+    def _knowing(self, met: Any, facts: Sequence[MetMembers]) -> tuple[Auditor, pl.DataFrame | None]:
         """The auditor who knows the counts of all views up to this one, where knowledge is counted; and the counts."""
         reasoning = self.auditor.reasoning
         source = None if reasoning is None else reasoning.knowledge
@@ -280,18 +256,14 @@ class _Audit:
 
     # The memory -----------------------------------------------------------------------------------
 
-    def _memory(self) -> list[str]:
-        """What the stored memory has wrong."""
-        series, mover = self.series, self.mover
-        unreadable = ["the memory cannot be read any more"]
-        recorded = named_files(series.ledger.entries())[0]
+    def memory_faults(self) -> list[str]:
+        mover, entries = self.mover, self.entries
         try:
-            names = list(series.memory_files())
-            files = tuple((self._private(name), recorded[name]) for name in names)
-            counts = series.counts_file()
-            kept = read_parquet(series.ledger.intact(counts)) if counts else None
+            files = tuple((self._private(name), entries.files[name]) for name in entries.memory_files)
+            counts = entries.counts_file
+            kept = read_parquet(self.series.ledger.intact(counts)) if counts else None
         except (KeyError, *UNREADABLE):
-            return unreadable
+            return [LOST_MEMORY]
         listing = mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
         memory = mover.map(listing, [FILE], Legible(Recalling(files, self.tasks)))
         comparing = Legible(ComparingMemory(self.auditor, len(self.records)))
@@ -299,7 +271,7 @@ class _Audit:
             mover.exchange([self.state, memory], [STATE, MEMORY, UNREAD], self.tasks, comparing)
         )
         if any(isinstance(one, Unreadable) for one in facts):
-            return unreadable
+            return [LOST_MEMORY]
         found = [one for one in facts if isinstance(one, Compared)]
         wrong: Counter[str] = Counter()
         for one in found:
@@ -313,49 +285,3 @@ class _Audit:
             )
             problems += beliefs.sentences(sum(one.otherwise for one in found), kept)
         return problems
-
-
-def _parts(place: Path, suffix: str) -> tuple[Path, ...]:
-    """A file, or the parts in a folder."""
-    if not place.is_dir():
-        return (place,)
-    parts = sorted((part for part in place.iterdir() if part.suffix == suffix), key=lambda part: part.name)
-    if not parts:
-        raise LedgerError("a folder of parts must hold some")
-    return tuple(parts)
-
-
-def _at_large(found: Sequence[Surveyed], schema: Schema) -> AtLarge:
-    """What all files of a table say of its sensitive values."""
-    column = schema.sensitive
-    if column is None:
-        values, counts = no_codes(0)[1], np.array([sum(one.rows for one in found)])
-    else:
-        every = pl.concat([one.values for one in found if one.values is not None], how="vertical_relaxed")
-        codes, values = sensitive_codes(every[column.name], column)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, codes, every[ROWS].to_numpy())
-    nobody = whole_of(column, np.empty(0, dtype=np.int64), values)
-    return AtLarge(values, replace(nobody, overall=counts / max(1, int(counts.sum()))))
-
-
-def _together(parts: Sequence[Verification], stated: About, same: Check | None) -> Verification:
-    """The checks of all shards as those of the release, with what was found of its CSV table."""
-    found = verified(parts, stated.requirements)
-    checks = [
-        replace(check, meaning=_meaning([part.checks[i].meaning for part in parts]))
-        for i, check in enumerate(found.checks)
-    ]
-    if same is not None:
-        checks.insert([check.promise for check in checks].index(_STATISTICS), same)
-    return replace(found, checks=tuple(checks))
-
-
-def _meaning(meanings: Sequence[str]) -> str:
-    """The sentence of all parts, in which numbers of groups or people that a note names are added up."""
-    noted = [(match, meaning) for meaning in meanings if (match := _NOTE.search(meaning))]
-    if not noted:
-        return meanings[0]
-    match, meaning = noted[0]
-    total = sum(int(one[1]) for one, _ in noted)
-    return f"{meaning[: match.start(1)]}{total}{meaning[match.end(1) :]}"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import polars as pl
 
 from republish.inference.reasoning import BELIEF, DOMAIN, PAST
-from republish.memory.memory import KEY, Memory, memory_of
+from republish.memory.memory import KEY, Memory, keyed, memory_of
 from republish.verify.memory import SEEN
-from republish.verify.series import Walk
+from republish.verify.walk import Walk
 
 GROUP = "group"
 _SIGHT, _BELIEF, _LOST = "s:", "b:", "lost"
@@ -60,9 +60,7 @@ def laid_out(walk: Walk, shift: int) -> pl.DataFrame:
         frame = frame.join(pl.concat(lives).group_by(KEY).agg(columns), on=list(KEY), how="left")
     if walk.beliefs is not None:
         frame = frame.join(_believed(walk.beliefs.memory), on=list(KEY), how="left")
-        gone = walk.beliefs.lost
-        lost = pl.DataFrame({key: gone.people[:, i] for i, key in enumerate(KEY)})
-        lost = lost.with_columns(pl.lit(value=True).alias(_LOST))
+        lost = keyed(walk.beliefs.lost.people).with_columns(pl.lit(value=True).alias(_LOST))
         frame = frame.join(lost, on=list(KEY), how="left").with_columns(pl.col(_LOST).fill_null(value=False))
     return frame
 

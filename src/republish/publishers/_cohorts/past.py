@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from republish.errors import LedgerError
-from republish.memory.cohort_stays import NOBODY, Sighting, Stays
+from republish.memory.cohort_stays import NOBODY, CohortSighting, Stays
 
 if TYPE_CHECKING:
     from republish.arrays import BoolArray, IntArray
@@ -94,7 +94,7 @@ def look_back(view: Microdata, memory: Memory, release: int) -> Remembered:
     return Remembered(release, stays, stay, same & present, same & ~present)
 
 
-def sighted(view: Microdata, before: Remembered, grouping: Grouping) -> Sighting:
+def sighted(view: Microdata, before: Remembered, grouping: Grouping) -> CohortSighting:
     """Everyone in a release that was grouped; a group is the cohort of those in it who stay, or a new one."""
     number = np.zeros(grouping.groups, dtype=np.int64)
     number[grouping.group[before.goes_on]] = before.stays.cohort[before.stay[before.goes_on]]
@@ -103,7 +103,7 @@ def sighted(view: Microdata, before: Remembered, grouping: Grouping) -> Sighting
     group = np.concatenate([grouping.group, grouping.counterfeit_group]).astype(np.int64)
     code = np.concatenate([view.codes, grouping.counterfeit_code]).astype(np.int64)
     shown, rows = np.unique(np.column_stack([number[group], code]), axis=0, return_counts=True)
-    return Sighting(
+    return CohortSighting(
         before.release,
         number[grouping.group],
         view.codes.astype(np.int64),

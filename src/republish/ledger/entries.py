@@ -1,0 +1,90 @@
+"""All entries of a series as of one moment, and what they say of its files, found once however often it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from republish.errors import LedgerError
+from republish.ledger.chain import WITH_RELEASE, Entry
+
+
+def named_files(entries: Iterable[Entry]) -> tuple[dict[str, dict[str, object]], set[str]]:
+    """The files that must exist, with digest and size, and the names of those that must not any more."""
+    live: dict[str, dict[str, object]] = {}
+    erased: set[str] = set()
+    for entry in entries:
+        live.update(entry.payload.get("files", {}))
+        erased.update(entry.payload.get("erased", ()))
+    return {name: found for name, found in live.items() if name not in erased}, erased
+
+
+class LedgerEntries(tuple[Entry, ...]):
+    """Everything that happened to a series up to one moment, oldest first."""
+
+    @cached_property
+    def releases(self) -> tuple[Entry, ...]:
+        """The entries that brought a release."""
+        return tuple(entry for entry in self if entry.kind in WITH_RELEASE)
+
+    def record(self, number: int) -> Entry:
+        """The entry of one release."""
+        if not 1 <= number <= len(self.releases):
+            raise LedgerError(f"there is no release {number}; the series has {len(self.releases)}")
+        return self.releases[number - 1]
+
+    @cached_property
+    def by_release(self) -> dict[int, Entry]:
+        """The entry that brought each release."""
+        return {entry.release: entry for entry in reversed(self.releases) if entry.release is not None}
+
+    @cached_property
+    def files(self) -> dict[str, dict[str, object]]:
+        """The files that must exist, with digest and size."""
+        return named_files(self)[0]
+
+    @cached_property
+    def withdrawn(self) -> frozenset[int]:
+        """The releases that were withdrawn."""
+        return frozenset(entry.release for entry in self if entry.kind == "withdraw" and entry.release)
+
+    @cached_property
+    def hierarchies(self) -> dict[str, str]:
+        """The newest file of every hierarchy that was amended, by its column."""
+        amended = (entry.payload for entry in self if entry.kind == "amend")
+        return {payload["column"]: payload["hierarchy"] for payload in amended}
+
+    @cached_property
+    def memory_files(self) -> dict[str, int]:
+        """The files that make up the memory, oldest first, with the number of entries in each."""
+        newest = self._newest("memory")
+        return dict(zip(newest["memory"], newest["memory_rows"], strict=True)) if newest else {}
+
+    @property
+    def counts_file(self) -> str | None:
+        """The file of what was counted over the whole series, where something was and nothing dropped it."""
+        return self._newest("counts").get("counts")
+
+    def membership_files(self, number: int) -> list[str]:
+        """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
+        found: str | list[str] = self.record(number).payload["membership"]
+        found = self._memberships.get(str(number), found)
+        return [found] if isinstance(found, str) else found
+
+    def compromised_file(self, number: int) -> str | None:
+        """The newest file of what outsiders know of people in a release, where there is one."""
+        return self._compromised.get(str(number), self.record(number).payload.get("compromised"))
+
+    @cached_property
+    def _memberships(self) -> dict[str, str | list[str]]:
+        later = (entry.payload.get("memberships", {}) for entry in self)
+        return {number: files for named in later for number, files in named.items()}
+
+    @cached_property
+    def _compromised(self) -> dict[str, str | None]:
+        later = (entry.payload.get("compromised", {}) for entry in self if entry.kind == "forget")
+        return {number: file for named in later for number, file in named.items()}
+
+    def _newest(self, key: str) -> dict[str, Any]:
+        return next((entry.payload for entry in reversed(self) if key in entry.payload), {})

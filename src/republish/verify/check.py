@@ -1,0 +1,91 @@
+"""What checks of promises find: numbers, and sentences made of them where they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from republish.errors import BrokenPromise
+
+MEMBERSHIP, STATISTICS = "membership", "counterfeit statistics"
+"""The checks that do not come from a promise and are looked for by name."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
+
+    `unchecked` groups could not be checked, since people in them were forgotten. `says` is the promise as a sentence,
+    `note` another one with a place for the number `noted`, which is said where that is not 0.
+    """
+
+    promise: str
+    holds: bool
+    says: str
+    reached: float | None = None
+    groups: int = 0
+    rows: int = 0
+    unchecked: int = 0
+    note: str = ""
+    noted: int = 0
+
+    @property
+    def meaning(self) -> str:
+        """The promise as a sentence, and what is to be noted."""
+        return f"{self.says} {self.note.format(self.noted)}" if self.noted else self.says
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document; an infinite level becomes null."""
+        reached = self.reached if self.reached is None or np.isfinite(self.reached) else None
+        return {
+            "promise": self.promise,
+            "holds": self.holds,
+            "meaning": self.meaning,
+            "reached": reached,
+            "groups": self.groups,
+            "rows": self.rows,
+            "unchecked": self.unchecked,
+        }
+
+    def sentence(self) -> str:
+        """The check in words."""
+        if self.holds:
+            return f"{self.promise}: holds"
+        where = f" in {self.groups} groups with {self.rows} rows" if self.groups else ""
+        return f"{self.promise}: does not hold{where}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of one release or table."""
+
+    rows: int
+    groups: int
+    suppressed: int
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise is kept."""
+        return all(check.holds for check in self.checks)
+
+    def with_checks(self, *more: Check) -> Verification:
+        """This verification with further checks."""
+        return replace(self, checks=(*self.checks, *more))
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document; infinite levels become null."""
+        checks = tuple(check.as_dict() for check in self.checks)
+        counts = {"rows": self.rows, "groups": self.groups, "suppressed": self.suppressed}
+        return {**counts, "checks": checks, "holds": self.holds}
+
+    def require(self) -> None:
+        """Refuse to go on where a promise is broken."""
+        if not self.holds:
+            broken = "; ".join(check.sentence() for check in self.checks if not check.holds)
+            raise BrokenPromise(
+                f"the release does not keep what the policy promises: {broken}. Nothing was committed; "
+                "this is a defect of the publisher, please report it"
+            )

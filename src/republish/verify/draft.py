@@ -1,0 +1,66 @@
+"""A release that is to be committed, checked against the memory, in time that does not depend on how many there are.
+
+hc-safety is the exception: it compares with every earlier release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import BoolArray, IntArray
+from republish.memory.memory import Memory
+from republish.verify.check import Check
+from republish.verify.cohorts import few_determined, known_from
+from republish.verify.memory import spelled_signatures
+from republish.verify.promises import WITHSTAND, AuditedRelease, Before, promise_checks
+from republish.verify.similarity import similar
+from republish.verify.withstand import from_memory
+
+if TYPE_CHECKING:
+    from republish.inference import Reasoning
+
+
+def check_against_memory(
+    promises: Iterable[str],
+    now: AuditedRelease,
+    sizes: IntArray,
+    memory: Memory,
+    reasoning: Reasoning | None = None,
+) -> tuple[Check, ...]:
+    """The promises over the series for a new release, from what the memory holds of everyone in it."""
+    entries = memory.find(now.members.people)
+    known: BoolArray = entries >= 0
+    stored = pl.DataFrame(
+        {
+            "code": pl.Series(memory.columns["code"], dtype=pl.Int32),
+            "release": pl.Series(memory.columns["last"], dtype=pl.Int32),
+            "signature": spelled_signatures(memory),
+        }
+    )
+    nobody = pl.DataFrame({"code": [None], "release": [None], "signature": [None]}, schema=stored.schema)
+    last = pl.concat([stored, nobody])[np.where(known, entries, memory.size)]
+    goes_on = known.copy()
+    goes_on[known] = memory.columns["code"][entries[known]] == now.members.code[known]
+
+    def groups() -> Sequence[IntArray]:
+        found = [np.zeros(len(entries), dtype=np.int32) for _ in range(1, now.number)]
+        for release, column in enumerate(found, start=1):
+            if f"group@{release}" in memory.columns:  # nobody was published in an empty release
+                column[goes_on] = memory.columns[f"group@{release}"][entries[goes_on]]
+        return found
+
+    def beliefs(promise: str) -> Check:
+        assert reasoning is not None and now.shown is not None
+        if promise.startswith(WITHSTAND):
+            return from_memory(promise, reasoning, now.shown, now.members.group, memory)
+        prior = reasoning.thoughts(now.shown.people, memory).prior
+        return similar(promise, prior, now.members.group, np.ones(len(sizes), dtype=np.bool_))
+
+    def cohorts(promise: str) -> Sequence[Check]:
+        return few_determined(promise, now, known_from(memory, now))
+
+    return tuple(promise_checks(promises, now, Before(last, groups, beliefs, cohorts), sizes))

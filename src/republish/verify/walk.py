@@ -1,0 +1,148 @@
+"""What an auditor carries from release to release, and how one release, or whole groups of it, is checked with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray
+from republish.memory.membership import Membership
+from republish.memory.memory import Memory
+from republish.requirements import Requirement, parse_requirements
+from republish.schema.schema import Schema
+from republish.verify.check import Check, Verification
+from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
+from republish.verify.membership import group_sizes, members_fit
+from republish.verify.memory import Rebuilt
+from republish.verify.promises import (
+    ABOUT_SIGNATURES,
+    WITHSTAND,
+    AuditedRelease,
+    Before,
+    no_signatures,
+    promise_checks,
+    signatures_of,
+)
+from republish.verify.similarity import BeliefWalk, Shown
+from republish.verify.table import AtLarge, verify_release
+from republish.verify.withstand import TrailWalk
+
+if TYPE_CHECKING:
+    from republish.inference import Reasoning
+    from republish.ledger import Entry
+
+
+class Walk:
+    """What an auditor carries from release to release: what must be remembered, and what an adversary believes.
+
+    `promises` are those of the policy, `recorded` those over the series that releases were recorded with.
+    """
+
+    def __init__(
+        self, promises: dict[str, Any], recorded: Iterable[str], reasoning: Reasoning | None
+    ) -> None:
+        self.promises = promises
+        self.beliefs = None if reasoning is None else BeliefWalk(reasoning)
+        self.names = {promise.partition("=")[0] for promise in (*promises["series"], *recorded)}
+        self.signatures = bool(self.names & set(ABOUT_SIGNATURES))
+        self.trail = (
+            TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
+        )
+        self.cohorts = CohortWalk() if DETERMINED in self.names else None
+        self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
+        self.new_lives = 0
+
+    def requirements(self, entry: Entry) -> tuple[Requirement, ...]:
+        """What every group must satisfy, by the policy and by what was recorded with the release."""
+        mine, recorded = (
+            parse_requirements(promises["one_table"])
+            for promises in (self.promises, entry.payload["promises"])
+        )
+        return (*mine, *(requirement for requirement in recorded if requirement not in mine))
+
+    def over_series(self, entry: Entry) -> list[str]:
+        """What is promised over the series, by the policy and by what was recorded with the release."""
+        return list(dict.fromkeys([*self.promises["series"], *entry.payload["promises"]["series"]]))
+
+    def check(self, promises: Iterable[str], now: AuditedRelease, sizes: IntArray) -> list[Check]:
+        """The promises over the series for one release, then remember it."""
+        known = self.rebuilt.known(now)
+        similarity = withstood = None
+        if self.beliefs is not None and now.shown is not None:
+            similarity = self.beliefs.look(now.shown, now.members.group)
+            if self.trail is not None and self.beliefs.revision is not None:
+                withstood = self.trail.look(now.shown, now.members.group, self.beliefs.revision)
+
+        def beliefs(promise: str) -> Check:
+            checked = withstood if promise.startswith(WITHSTAND) else similarity
+            if checked is None:
+                return Check(promise, False, "The policy no longer says what an adversary knows.")
+            return checked(promise)
+
+        last = known.select("code", "signature", release="last")
+        before = Before(
+            last,
+            lambda: self.rebuilt.groups_of(known, now.members.code),
+            beliefs,
+            lambda promise: self._cohorts(promise, now),
+        )
+        checks = promise_checks(promises, now, before, sizes)
+        if self.cohorts is not None:
+            self.cohorts.add(now)
+        if self.signatures:
+            self.new_lives += int(np.count_nonzero(before.changed(now)))
+        self.rebuilt.add(now, known)
+        return checks
+
+    def differences(self, memory: Memory) -> list[str]:
+        """What a stored memory has wrong after the last release."""
+        found = self.rebuilt.differences(memory, self.signatures)
+        for walk in (self.beliefs, self.trail, self.cohorts):
+            if walk is not None:
+                found += walk.differences(memory)
+        return found
+
+    def _cohorts(self, promise: str, now: AuditedRelease) -> Sequence[Check]:
+        assert self.cohorts is not None
+        return few_determined(promise, now, self.cohorts.known(now))
+
+
+class About(NamedTuple):
+    """What the series says of a release: number, schema, what every group must satisfy, what is promised over it.
+
+    `known` are the values that codes of all releases point into, `values` those known at this one. Where the release
+    at hand is a part of one, `large` is the table it belongs to, and its last group has at least the number `groups`.
+    """
+
+    number: int
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    promises: list[str]
+    known: pl.Series
+    values: pl.Series
+    large: AtLarge | None = None
+    groups: int = 0
+
+
+def verify_members(
+    folder: Path, stated: About, members: Membership, walk: Walk, shown: Shown | None
+) -> Verification:
+    """Check a stored release, or whole groups of one numbered from 1, with its membership; then remember it.
+
+    That nobody is in the membership twice is left to `CheckedPieces`.
+    """
+    schema = stated.schema
+    found = verify_release(folder, schema, stated.requirements, stated.large)
+    sizes, counterfeits = group_sizes(folder, stated.groups)
+    fit = members_fit(folder, schema, members, stated.known, sizes, counterfeits)
+    signatures = (
+        signatures_of(folder, schema, stated.values, stated.groups)
+        if walk.signatures and schema.sensitive is not None
+        else no_signatures(len(sizes))
+    )
+    now = AuditedRelease(stated.number, members, signatures, shown)
+    return found.with_checks(fit, *walk.check(stated.promises, now, sizes))
