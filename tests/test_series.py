@@ -367,3 +367,11 @@ def test_every_file_of_a_series_is_on_the_page_of_what_thieves_learn(
     kinds = {("private", kind) for kind in (*PRIVATE_KINDS, "staging", "assessments", "tune", "audit.log")}
     names = {"/".join(parts).removesuffix("-wal").removesuffix("-shm") for parts in shown | kinds}
     assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+def test_an_altered_release_is_not_read(series: Series, views: list[Path]) -> None:
+    series.publish(views[0])
+    table = series.ledger.folder(1) / "table.parquet"
+    pl.read_parquet(table).reverse().write_parquet(table)
+    with pytest.raises(LedgerError, match="missing or was altered"):
+        series.release(1)

@@ -33,7 +33,7 @@ from republish.publishing.policy_record import (
 )
 from republish.publishing.result import Published, ReleaseOptions
 from republish.release.domains import Scales
-from republish.release.release import Release, read_release
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read_release
 from republish.schema.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts
@@ -119,8 +119,16 @@ class Series:
         return set(self.ledger.entries().withdrawn)
 
     def release(self, number: int) -> Release:
-        """One published release."""
+        """One published release, as the ledger recorded it."""
+        self.require_intact(number)
         return read_release(self.ledger.folder(number), self.schema, self.scales(number))
+
+    def require_intact(self, number: int) -> None:
+        """Refuse a release whose table is not what the ledger recorded."""
+        folder = f"releases/{number:04d}/"
+        for name in self.record(number).payload["files"]:
+            if name.startswith((f"{folder}{TABLE_PARQUET}", f"{folder}{COUNTERFEITS}")):
+                self.ledger.intact(name)
 
     def scales(self, number: int) -> Scales:
         """What the codes and coordinates of a release mean."""

@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from earlier.make import HERE, PARAMETERS, SECRET, make_views
 from republish import LedgerError, Series
 from republish.attacks import history_of
+from republish.cli import app
 from republish.ledger import Ledger, catalogue, crash_points
 from republish.ledger.archive import restore
 from republish.memory.memory import KEY
@@ -221,3 +223,10 @@ def test_a_trial_run_before_the_migration_can_be_confirmed_after_it(old: Series,
         {**task, "kind": "publish", "expected_head": trial["head"]}, lambda line: None
     )["result"]  # fmt: skip
     assert done["committed"] and "written anew" in done["note"]
+
+
+def test_a_backup_of_the_command_is_of_the_newest_form(old: Series, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["backup", str(old.root), str(tmp_path / "b.tgz"), "--without-secret"])
+    assert done.exit_code == 0
+    restore(tmp_path / "b.tgz", tmp_path / "back")
+    assert Series.open(tmp_path / "back").row_digests == NEWEST_ROWS

@@ -124,6 +124,7 @@ def show(
         _show_series(opened, as_json)
         return
     entry = opened.record(release)
+    opened.require_intact(release)
     if plot is not None:
         from republish.show.plots import plot_groups
 
