@@ -62,7 +62,7 @@ def test_one_column_is_read_from_the_parts_that_have_it(table: Path) -> None:
 
 
 def test_a_column_that_no_part_has_is_an_error(table: Path) -> None:
-    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+    with pytest.raises(LedgerError, match="no part of a table has 1 of its columns"):
         read_parquet(table, ["nothing"])
 
 

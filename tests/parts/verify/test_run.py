@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from parts.weeks import PUBLISHERS, SCHEMA, weeks
 from republish import LedgerError, PolicyError, Series
 from republish.cli import app
+from republish.cli.engine_options import EngineOptions
 from republish.knowledge import Classes, Knowledge
 from republish.parts import Engine, Here
 from republish.parts.verify.files import Ranges
@@ -421,10 +422,10 @@ def test_every_group_is_in_the_range_of_its_shard(top: int, shards: int) -> None
 
 def test_the_command_verifies_with_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     series = small(tmp_path, TauSafety(3))
-    asked: list[tuple[str | None, str, int | None]] = []
+    asked: list[EngineOptions] = []
 
     @contextmanager
-    def parts(*options: Any) -> Iterator[Engine]:
+    def parts(options: EngineOptions) -> Iterator[Engine]:
         asked.append(options)
         yield Here(parts=3)
 
@@ -444,7 +445,7 @@ def test_the_command_verifies_with_an_engine(tmp_path: Path, monkeypatch: pytest
             "--json",
         ],
     )
-    assert asked == [("spark", "local[2]", 20)]
+    assert asked == [EngineOptions("spark", "local[2]", 20)]
     alike(json.loads(done.stdout), expected)
     swap_groups(series, 2)
     assert CliRunner().invoke(app, ["verify", str(series.root), "--engine", "spark"]).exit_code == 1
