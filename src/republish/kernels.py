@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,8 +83,13 @@ class _Cache(caching.FunctionCache):
         try:
             return super().load_overload(*signature)  # type: ignore[no-untyped-call]
         except Exception:  # whatever a pickle of another version raises
-            self.flush()  # type: ignore[no-untyped-call]
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
             return None
+
+    def save_overload(self, *compiled: Any) -> None:
+        with suppress(Exception):  # others compile the same at the same time; what is not kept is compiled again
+            super().save_overload(*compiled)  # type: ignore[no-untyped-call]
 
 
 @cache
