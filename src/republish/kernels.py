@@ -88,7 +88,7 @@ class _Cache(caching.FunctionCache):
             return None
 
     def save_overload(self, *compiled: Any) -> None:
-        with suppress(Exception):  # others compile the same at the same time; what is not kept is compiled again
+        with suppress(Exception):  # what is not kept, for others keep the same just now, is compiled again
             super().save_overload(*compiled)  # type: ignore[no-untyped-call]
 
 
