@@ -87,6 +87,12 @@ def test_private_values_count_more_than_a_heading() -> None:
     ill = ["flu", "cold", "asthma", "ulcer", "hiv"] * 20
     found = propose(pl.DataFrame({"diagnosis": ill, "health_region": ["north", "south"] * 50}))
     assert [p.role for p in found] == ["sensitive", "drop"]
+    assert rivals(found) == ["health_region"]
+
+
+def test_of_two_columns_of_illness_a_person_says_which_is_protected() -> None:
+    ill = ["flu", "asthma", "diabetes", "hiv"] * 20
+    assert rivals(propose(pl.DataFrame({"first": ill, "second": ill[::-1]}))) == ["first"]
 
 
 def test_an_occupation_stays_known_from_elsewhere() -> None:

@@ -73,7 +73,7 @@ def propose(source: Any) -> list[Proposal]:
 
 
 def rivals(proposals: list[Proposal]) -> list[str]:
-    """The columns that look as sensitive as the one that is proposed: which of them is, only a person can say."""
+    """The columns that look sensitive beside the one that is proposed: which of them is, only a person can say."""
     proposed = [p for p in proposals if p.role == "sensitive"]
     return [p.name for p in proposals if p.why == _RIVAL and proposed]
 
@@ -118,7 +118,7 @@ def _second(proposal: Proposal) -> Proposal:
     if proposal.why == _OF_OCCUPATION:
         return replace(proposal, role="quasi-identifier", why="may be known from elsewhere")
     if proposal.role == "sensitive":
-        return replace(proposal, role="drop", why=_RIVAL if proposal.why == _OF_HEADING else _ANOTHER)
+        return replace(proposal, role="drop", why=_RIVAL)
     return proposal
 
 
@@ -166,8 +166,7 @@ def _about(column: pl.Series) -> Proposal:
 _OF_HEADING = "its name speaks of something private"
 _OF_OCCUPATION = "its name speaks of an occupation"
 _WEAK = {_OF_HEADING: 1, _OF_OCCUPATION: 2}
-_ANOTHER = "it looks sensitive too, and a series protects one column; published as it is it would show it"
-_RIVAL = "its name speaks of something private too, and a series protects one column"
+_RIVAL = "it looks sensitive too, and a series protects one column: published as it is it would be shown"
 
 
 def _private(name: str, kind: str, seen: Sampled) -> str | None:
@@ -222,7 +221,7 @@ def with_sensitive(proposals: list[Proposal], name: str) -> list[Proposal]:
                 f"the sensitive column must be one of the table, or {NONE}; it has {listed(p.name for p in proposals)}"
             )
         return [
-            replace(p, role="quasi-identifier") if p.role == "sensitive" or p.why in (_RIVAL, _ANOTHER) else p
+            replace(p, role="quasi-identifier") if p.role == "sensitive" or p.why == _RIVAL else p
             for p in proposals
         ]
     said = "said to be the sensitive one"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class Assignment:
         return self.elsewhere > _MANY * self.rows
 
 
-class AttackSource:
+class AttackSource(ABC):
     """What is attacked, before it is known by which attacks; without `series` the tables of another tool."""
 
     series: Series | None = None
@@ -53,9 +54,9 @@ class AttackSource:
 
         return Means(adversary, bool(self.files), foreign=self.series is None)
 
+    @abstractmethod
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
         """All that these attacks need."""
-        raise NotImplementedError
 
 
 def source_of(folder: Path, options: AttackOptions) -> AttackSource:
