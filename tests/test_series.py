@@ -28,7 +28,7 @@ from republish import (
 )
 from republish.grouping import Grouping
 from republish.ledger.files import PRIVATE_KINDS
-from republish.verify.table import verify_release
+from republish.verify.two_tables import verify_release
 
 WEEKS = ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26", "2026-02-02"]
 

@@ -53,7 +53,9 @@ _HOMES = {
         "TauSafety",
     ),
     "republish.publishers.breach": ("breach_probability",),
+    "republish.release.forms": ("TwoTables",),
     "republish.release.release": ("Release",),
+    "republish.release.two_tables": ("TwoTableRelease",),
     "republish.requirements": (
         "AlphaKAnonymity",
         "BTPrivacy",
@@ -119,7 +121,9 @@ if TYPE_CHECKING:
     from republish.publishers.breach import breach_probability as breach_probability
     from republish.publishing.one_table import anonymize as anonymize
     from republish.publishing.result import Published as Published
+    from republish.release.forms import TwoTables as TwoTables
     from republish.release.release import Release as Release
+    from republish.release.two_tables import TwoTableRelease as TwoTableRelease
     from republish.requirements import AlphaKAnonymity as AlphaKAnonymity
     from republish.requirements import BetaLikeness as BetaLikeness
     from republish.requirements import BTPrivacy as BTPrivacy

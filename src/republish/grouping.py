@@ -21,12 +21,12 @@ class Regions(NamedTuple):
 
     Coordinates are those of a view's points. A range from -inf, the missing value, to a value holds missing values
     and all others; one from -inf to -inf missing values alone. A group's rows lie in its region and in no region
-    of a level as high or higher.
+    of a level as high or higher. Without levels regions do not overlap.
     """
 
     low: FloatArray
     high: FloatArray
-    level: IntArray
+    level: IntArray | None = None
 
 
 @dataclass(frozen=True)

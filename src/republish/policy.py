@@ -19,6 +19,7 @@ from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
+from republish.release.forms import KEPT_CUTS, TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.families import Uniqueness
 from republish.schema.schema import Schema, schema_from_mapping, schema_to_mapping
@@ -27,13 +28,27 @@ from republish.sources.postgres.address import require_ledger
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
 _MAY_CHANGE = ("one_table", "ledger", "store")  # none says what is promised
-_SECTIONS = {"schema", "publisher", "require", "knowledge", "gate", "seed", "one_table", "ledger", "store"}
+_SECTIONS = {
+    "schema",
+    "form",
+    "publisher",
+    "require",
+    "knowledge",
+    "gate",
+    "seed",
+    "one_table",
+    "ledger",
+    "store",
+}
 _KNOWLEDGE = "knowledge"
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The schema, the publisher with all requirements on a group, the seed, and the risk gate of a series."""
+    """The schema, the publisher with all requirements on a group, the seed, the risk gate and the form of a series.
+
+    Without a `form` a release is one table.
+    """
 
     schema: Schema
     publisher: Publisher
@@ -42,9 +57,13 @@ class Policy:
     ledger: str | None = None
     gate: Gate | None = None
     store: str | None = None
+    form: TwoTables | None = None
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
+        if self.form is not None:
+            self.form.require_fit(self.schema)
+            object.__setattr__(self, "publisher", self.publisher.in_two_tables())
         needing = [r.text for r in self.requirements if r.needs_sensitive]
         needing += [self.bt.text] if self.bt is not None else []
         if needing and self.schema.sensitive is None:
@@ -85,6 +104,11 @@ class Policy:
         return self.publisher.requirements
 
     @property
+    def of_people(self) -> tuple[Requirement, ...] | None:
+        """What every group of people satisfies, where people and values are published in two tables."""
+        return None if self.form is None else (self.form.requirement,)
+
+    @property
     def knowledge(self) -> Knowledge | Extracted | None:
         """What the publisher takes an adversary to know, where it thinks of one."""
         return self.publisher.knowledge
@@ -104,8 +128,10 @@ class Policy:
         """The promises as the ledger records them."""
         promises: dict[str, Any] = {
             "one_table": requirements_text(self.requirements),
-            "series": list(self.publisher.series_promises),
+            "series": [*self.publisher.series_promises, *((KEPT_CUTS,) if self.form is not None else ())],
         }
+        if self.form is not None:
+            promises["people"] = self.form.requirement.text
         if self.bt is not None:
             promises["when_published"] = [self.bt.text]
         return promises if self.gate is None else promises | {"gate": self.gate.public()}
@@ -118,6 +144,8 @@ class Policy:
             document["ledger"] = self.ledger
         if self.store:
             document["store"] = self.store
+        if self.form is not None:
+            document["form"] = self.form.document()
         document["publisher"] = {"name": self.publisher.name, **parameters_of(self.publisher)}
         extra = self.publisher.require
         if extra:
@@ -213,6 +241,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         document.get("ledger"),
         None if document.get("gate") is None else gate_from_mapping(document["gate"]),
         document.get("store"),
+        form_from(document.get("form")),
     )
 
 

@@ -33,17 +33,21 @@ from republish.publishing.policy_record import (
 )
 from republish.publishing.result import Published, ReleaseOptions
 from republish.release.domains import Scales
-from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read_release
+from republish.release.forms import TwoTables, form_from
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET
+from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
 from republish.schema.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts
-from republish.sources.paths import place_of
+from republish.sources.paths import place_of, read_parquet
+from republish.spatial.kept_cuts import KeptCuts
 from republish.verify.series import SeriesVerification, verify_series
 
 if TYPE_CHECKING:
     from republish.parts import Engine
 
 Progress = Callable[[str], None]
+_TABLES = (TABLE_PARQUET, COUNTERFEITS, PEOPLE_PARQUET, VALUES_PARQUET)
 
 
 class Series:
@@ -67,16 +71,19 @@ class Series:
         one_table: bool = False,
         gate: Gate | None = None,
         store: str | None = None,
+        form: TwoTables | str | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
-        memory; ledger and secret stay in the folder of the series.
+        memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, store and str(place_of(store)))
+        tables = form_from(form) if isinstance(form, str) else form
+        place = store and str(place_of(store))
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables)
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
@@ -118,7 +125,7 @@ class Series:
         """The releases that were withdrawn; an adversary may still have them."""
         return set(self.ledger.entries().withdrawn)
 
-    def release(self, number: int) -> Release:
+    def release(self, number: int) -> AnyRelease:
         """One published release, as the ledger recorded it."""
         self.require_intact(number)
         return read_release(self.ledger.folder(number), self.schema, self.scales(number))
@@ -127,7 +134,7 @@ class Series:
         """Refuse a release whose table is not what the ledger recorded."""
         folder = f"releases/{number:04d}/"
         for name in self.record(number).payload["files"]:
-            if name.startswith((f"{folder}{TABLE_PARQUET}", f"{folder}{COUNTERFEITS}")):
+            if name.startswith(tuple(f"{folder}{table}" for table in _TABLES)):
                 self.ledger.intact(name)
 
     def scales(self, number: int) -> Scales:
@@ -153,6 +160,11 @@ class Series:
         counts = self.counts_file()
         files = [self.ledger.intact(name) for name in self.memory_files()]
         return read_memory(files, len(self.records), self.ledger.intact(counts) if counts else None)
+
+    def cuts(self) -> KeptCuts:
+        """The cuts that cells of people are made by; none before the first release, and in one table."""
+        name = self.ledger.entries().cuts_file
+        return KeptCuts.none() if name is None else KeptCuts.of_table(read_parquet(self.ledger.intact(name)))
 
     def counts_file(self) -> str | None:
         """The file of what was counted over the whole series, where something was and `forget` did not drop it."""

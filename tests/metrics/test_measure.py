@@ -15,7 +15,7 @@ from republish.hierarchies import Hierarchy
 from republish.metrics import EXPLANATIONS, Levels, Measures, measure
 from republish.microdata import read_view
 from republish.release.domains import Scales
-from republish.release.release import read_release
+from republish.release.two_tables import read_release
 from republish.schema.schema import Category, Number, Schema
 
 

@@ -244,7 +244,7 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         for person, code, frame in zip(who, codes, seen, strict=True)
     ]
     tables = [
-        Table(person, _column(frame, "group") - 1, *_rows(series.release(number), values))
+        Table(person, _column(frame, "group") - 1, *_rows(series.release(number).values, values))
         for number, person, frame in zip(numbers, who, seen, strict=True)
     ]
     events = events_of(len(names), appearances)

@@ -9,7 +9,7 @@ import polars as pl
 
 from republish.inference import Reasoning
 from republish.memory.membership import Membership
-from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
 from republish.schema.schema import Schema
 from republish.secret import Secret
 from republish.verify.series import Promising
@@ -42,7 +42,7 @@ class Source(Protocol):
         """How the publisher takes an adversary to think, where it thinks of one."""
         ...
 
-    def release(self, number: int) -> Release:
+    def release(self, number: int) -> AnyRelease:
         """One published release."""
         ...
 

@@ -128,7 +128,7 @@ def show(
     if plot is not None:
         from republish.show.plots import plot_groups
 
-        plot_groups(opened.release(release), plot, axes)
+        plot_groups(opened.release(release).people, plot, axes)
     document = {key: value for key, value in entry.payload.items() if key not in _HIDDEN}
     document["folder"] = str(opened.ledger.folder(release))
     document["withdrawn"] = release in opened.withdrawn()

@@ -19,7 +19,7 @@ from republish.inference import Reasoning
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
 from republish.schema.schema import Schema
 from republish.secret import Secret
 
@@ -34,7 +34,7 @@ Progress = Callable[[str], None]
 class Coming:
     """A release that was verified and is not committed: the table, its view, and who is in which group."""
 
-    release: Release
+    release: AnyRelease
     view: Microdata
     seen: Memory
 
@@ -73,7 +73,7 @@ class WithDraft:
         """How the publisher takes an adversary to think."""
         return self._series.reasoning
 
-    def release(self, number: int) -> Release:
+    def release(self, number: int) -> AnyRelease:
         """A published release, or the coming one."""
         return self._series.release(number) if number <= self._count else self._coming.release
 

@@ -66,6 +66,11 @@ class LedgerEntries(tuple[Entry, ...]):
         """The file of what was counted over the whole series, where something was and nothing dropped it."""
         return self._newest("counts").get("counts")
 
+    @property
+    def cuts_file(self) -> str | None:
+        """The file of the kept cuts that cells of people are made by, where there are any."""
+        return self._newest("cuts").get("cuts")
+
     def membership_files(self, number: int) -> list[str]:
         """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
         found: str | list[str] = self.record(number).payload["membership"]

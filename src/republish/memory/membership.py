@@ -18,7 +18,8 @@ class Membership:
     """Everyone in one release side by side: pseudonym, group (0 = suppressed) and sensitive code.
 
     Where they are kept also a digest of the quasi-identifiers (`row`) and the class that knowledge puts a person in.
-    Whoever was forgotten is nobody: both words of the pseudonym are 0.
+    In two tables the group is a batch, and `cell` the group in the table of people. Whoever was forgotten is nobody:
+    both words of the pseudonym are 0.
     """
 
     people: WordArray
@@ -26,18 +27,16 @@ class Membership:
     code: IntArray
     row: WordArray | None = None
     classes: IntArray | None = None
+    cell: IntArray | None = None
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> Membership:
         """The membership in a table as it is stored."""
         group, code, row = (frame[name].to_numpy() for name in ("group", "code", "row"))
-        return cls(
-            people_of(frame),
-            group,
-            code,
-            row,
-            frame["class"].to_numpy() if "class" in frame.columns else None,
+        classes, cell = (
+            frame[name].to_numpy() if name in frame.columns else None for name in ("class", "cell")
         )
+        return cls(people_of(frame), group, code, row, classes, cell)
 
     @classmethod
     def read(cls, paths: list[Path]) -> Membership:

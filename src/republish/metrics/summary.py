@@ -19,6 +19,7 @@ from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
 from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
 from republish.schema.schema import Schema
 
 EXPLANATIONS: dict[str, str] = {
@@ -74,7 +75,7 @@ class Measures:
 
 
 def measure(
-    release: Release,
+    release: AnyRelease,
     view: Microdata | None = None,
     suppressed: int | None = None,
     *,
@@ -89,23 +90,24 @@ def measure(
         release: the release.
         view: the raw view it was made of; without it there is no divergence, query error or record linkage.
         suppressed: rows that the release leaves out; counted from the view where there is one, else 0.
-        membership: the published group of every row of the view, 0 where left out; makes the record linkage
-            exact where rows were left out.
+        membership: the published group of every row of the view, 0 where left out, in two tables that of people; makes
+            the record linkage exact where rows were left out.
         population: a table of the population that the view is part of, for the journalist's risk.
         queries: how many random queries to ask, each over two quasi-identifiers with a selectivity of 5 %.
         seed: what the random queries are drawn with.
     """
-    left_out = _left_out(release, view, suppressed)
+    people = release.people
+    left_out = _left_out(people, view, suppressed)
     found = measures_of([sums_of(release)], release.schema, left_out)
     if population is not None:
-        found = replace(found, journalist_risk=journalist_risk(release, population))
+        found = replace(found, journalist_risk=journalist_risk(people, population))
     if view is None:
         return found
     return replace(
         found,
-        kl_divergence=kl_divergence(release, view),
-        query_error=_query_error(release, view, queries, seed) if queries else None,
-        record_linkage=record_linkage(release, view, membership),
+        kl_divergence=kl_divergence(people, view),
+        query_error=_query_error(people, view, queries, seed) if queries else None,
+        record_linkage=record_linkage(people, view, membership),
     )
 
 

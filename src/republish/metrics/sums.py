@@ -12,7 +12,7 @@ from republish.metrics.boxes import real_rows
 from republish.metrics.levels import weakest
 from republish.metrics.penalty import lost_to_people
 from republish.metrics.risk import THRESHOLDS
-from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
 from republish.requirements import Whole
 
 
@@ -37,22 +37,26 @@ class Sums:
     levels: tuple[float, ...]
 
 
-def sums_of(release: Release, large: tuple[pl.Series, Whole] | None = None) -> Sums:
-    """The sums of a release, or of a part of one whose sensitive values are `large`."""
-    people, sizes = real_rows(release), release.sizes.astype(np.int64)
+def sums_of(release: AnyRelease, large: tuple[pl.Series, Whole] | None = None) -> Sums:
+    """The sums of a release, or of a part of one whose sensitive values are `large`.
+
+    Of two tables groups are those of people, and only the levels of l and t are those of batches.
+    """
+    table = release.people
+    people, sizes = real_rows(table), table.sizes.astype(np.int64)
     held = people > 0
     each = 1.0 / sizes[held]
     return Sums(
         rows=release.rows,
-        groups=release.group_count,
+        groups=table.group_count,
         counterfeits=int(release.counterfeits.sum()),
         people=int(people.sum()),
-        lost=np.array([lost_to_people(release, cells.penalty()) for cells in release.cells]),
-        lost_in_all=lost_to_people(release, release.penalties()),
+        lost=np.array([lost_to_people(table, cells.penalty()) for cells in table.cells]),
+        lost_in_all=lost_to_people(table, table.penalties()),
         squares=int(np.dot(sizes, sizes)),
         highest=float(each.max(initial=0.0)),
         links=float(np.dot(people[held], each)),
         above=np.array([float(people[held][each > limit].sum()) for limit in THRESHOLDS]),
         smallest=int(sizes.min()) if len(sizes) else None,
-        levels=weakest(release, large),
+        levels=weakest(release.values, large),
     )

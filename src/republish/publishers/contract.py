@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from republish.microdata import Microdata
     from republish.schema.schema import Schema
 
-_NOT_TEXT = ("require", "knowledge")
+_NOT_TEXT = ("require", "knowledge", "whole")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Publisher(ABC):
     """Whether the counts in its memory are places that single people shaped: they go when somebody is forgotten."""
     cell_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters whose texts hold values of columns: a report does not show them."""
+    two_table_defaults: ClassVar[dict[str, Any]] = {}
+    """Parameters that two tables are better served by, where none are given."""
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     require: tuple[Requirement, ...]
@@ -105,6 +107,13 @@ class Publisher(ABC):
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory after that release: as it is, where nothing of a release matters for the next."""
         return memory
+
+    def in_two_tables(self) -> Publisher:
+        """Return the publisher whose groups are the batches of two tables: whole, never cut for the sake of space.
+
+        A group that is cut says more and is no more useful where quasi-identifiers stand in a table of their own.
+        """
+        return self
 
     def require_fit(self, schema: Schema) -> None:  # noqa: B027 - most publishers know no column by name
         """Refuse parameters that the columns of a schema cannot have, before there is a view of it."""

@@ -33,7 +33,7 @@ The memory gains one number a person and release. The check of a group takes tim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -106,6 +106,13 @@ class CorSplit(SignaturePublisher):
     def requirements(self) -> tuple[Requirement, ...]:
         """What every group satisfies."""
         return (WeakMUniqueness(self.m), *self.require)
+
+    def in_two_tables(self) -> Self:
+        """Refuse: what this publisher adds is how buckets are cut, and two tables publish them whole."""
+        raise PolicyError(
+            f"{self.name} protects by how it cuts buckets into groups, and two tables publish buckets whole; choose "
+            "tau-safety, or publish one table"
+        )
 
     @property
     def series_promises(self) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ partition of every bucket by halving. Newcomers are chosen at random.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from republish.errors import PolicyError
 from republish.publishers._buckets.buckets import fill_buckets, recall
 from republish.publishers._buckets.groups import halved
 from republish.publishers._signatures import SignaturePublisher
@@ -49,6 +50,13 @@ class MInvariance(SignaturePublisher):
     def division(self) -> Division:
         """Whoever stays with the same value keeps the signature."""
         return Division(signatures=KeptSignatures(self.m, present=True))
+
+    def in_two_tables(self) -> Self:
+        """Refuse: the promise does not hold against an adversary who knows who came back, and two tables grant that."""
+        raise PolicyError(
+            f"{self.name} takes whoever comes back for a newcomer, so what it promises does not hold where an "
+            "adversary knows comings and goings, as two tables grant her; choose tau-safety, which holds then too"
+        )
 
     @property
     def series_promises(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ assignment of the others to new signatures; partition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from republish.errors import PolicyError
@@ -47,7 +47,7 @@ from republish.publishers._buckets.buckets import FillOptions, fill_buckets, rec
 from republish.publishers._buckets.groups import gathered
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
-from republish.requirements import Requirement
+from republish.requirements import ProbabilisticLDiversity, Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +69,7 @@ class TauSafety(SignaturePublisher):
     require: tuple[Requirement, ...] = ()
     assignment: str = "greedy"
     signatures: str = "any"
+    whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
     paper: ClassVar[str] = (
@@ -85,6 +86,15 @@ class TauSafety(SignaturePublisher):
         for parameter, choices in (("assignment", _ASSIGNMENTS), ("signatures", _SIGNATURES)):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What every group satisfies; a whole bucket holds each of its values equally often."""
+        return super().requirements if not self.whole else (ProbabilisticLDiversity(self.m), *self.require)
+
+    def in_two_tables(self) -> TauSafety:
+        """tau-safe angelization (thesis 5.3): the batches are whole buckets, all rows of one signature."""
+        return replace(self, whole=True)
 
     @property
     def division(self) -> Division:
@@ -112,4 +122,6 @@ class TauSafety(SignaturePublisher):
         keeps = past.within & ((past.code == view.codes) | bound)
         filling = FillOptions(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
+        if self.whole:
+            return buckets.batches(view.rows)
         return gathered(view, buckets, _LARGEST_PART, rng)

@@ -6,18 +6,32 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import republish
+from republish.grouping import Grouping
 from republish.policy import Policy
 from republish.publishers import parameters_of
+from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
 from republish.schema.schema import Schema
 
 
 class Size(NamedTuple):
-    """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out."""
+    """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out.
+
+    In two tables rows are people, groups are those of people, and rows left out are people without a batch.
+    """
 
     rows: int
     groups: int
     suppressed: int
     counterfeits: int
+    batches: int | None = None
+
+    @classmethod
+    def of(cls, release: AnyRelease, grouping: Grouping) -> Size:
+        """The size of a release of a grouping."""
+        batches = None if isinstance(release, Release) else release.values.group_count
+        groups = release.people.group_count
+        return cls(release.rows, groups, grouping.suppressed, grouping.counterfeits, batches)
 
 
 def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[str, Any]:
@@ -49,7 +63,25 @@ def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
+    if policy.form is not None:
+        document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
+
+
+_TWO_TABLES = {
+    "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
+    "values": "How often each sensitive value occurs in a batch, counterfeits included.",
+    "how_to_read": (
+        "A person of a batch has each of its values with the share that the batch counts; which person has which is "
+        "not said. Numbers of groups and batches mean nothing in another release."
+    ),
+    "what_it_shows_more": (
+        "Whoever knows a person's quasi-identifiers sees which batches people like her are in, so fewer values come "
+        "into question than in the whole release. What is promised of batches holds for somebody who knows the batch "
+        "of everyone."
+    ),
+}
 
 
 def limits_of(promises: Iterable[str]) -> list[str]:

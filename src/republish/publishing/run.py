@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from republish.ledger import Draft, Entry, crash_points
@@ -14,6 +15,7 @@ from republish.metrics.sums import Sums
 from republish.microdata import read_view
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
+from republish.publishing.cells import cells_of
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
@@ -22,7 +24,7 @@ from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
-from republish.release.release import TABLE_CSV, stored_table
+from republish.release.two_tables import stored_release
 from republish.sources.identifiers import require_whole
 from republish.verify.check import Check, Verification
 from republish.verify.sums import verified
@@ -116,28 +118,40 @@ class OneProcess(Maker):
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
-        terms = Terms(policy.publisher, policy.requirements, self.secret, policy.seed, self.number)
+        terms = Terms(
+            policy.publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people
+        )
         rng = self.secret.generator(policy.seed, self.number, "publisher")
         grouping = policy.publisher.publish(self.raw, self.memory, rng)
         digests = self.raw.row_digests(self.secret, self.series.row_digests)
         self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
+        self.cells = None
+        if policy.form is not None:
+            self.cells = cells_of(self.raw, self.series, policy.form.k)
+            self.piece = replace(self.piece, cells=self.cells.grouping)
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
         self.step(STEPS[2])
         grouping = self.piece.grouping
-        release, group_of_row = self.piece.built()
-        size = Size(release.rows, release.group_count, grouping.suppressed, grouping.counterfeits)
+        release, placed = self.piece.built()
+        size = Size.of(release, grouping)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
         del release  # what is checked is read back
         crash_points.reach("release-written")
         self.step(STEPS[3])
-        with stored_table(draft.folder) as table:
-            self.checked = self.piece.checked(table, group_of_row, draft.folder / TABLE_CSV)
-        self.seen = self.piece.seen(group_of_row)
+        with stored_release(draft.folder) as stored:
+            self.checked = self.piece.checked(stored, placed, draft.folder)
+        self.seen = self.piece.seen(placed.group)
         self.arrivals = compare(self.seen, self.number, self.memory)
         return [self.checked]
+
+    def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
+        """Whether cells of people come from quasi-identifiers and cuts alone."""
+        if self.cells is None or self.policy.form is None:
+            return ()
+        return (self.cells.check(self.raw, self.checked.placed.cell, self.policy.form.k),)
 
     def judge(self) -> Verdict | None:
         """The attacks of the gate on the series with this draft."""
@@ -158,6 +172,8 @@ class OneProcess(Maker):
         memory = self._write_memory(draft, after)
         scales = Scales.of(self.raw), self.schema
         kept = write_private(self.series, draft, scales, after.counts, draft.name(membership), memory)
+        if self.cells is not None:
+            kept = self.cells.kept(draft, self.series, kept, self.checked.placed.cell)
         if self.raw.compromised is not None:
             kept["compromised"] = write_private_table(draft, "compromised", compromised_table(self.raw))
         return kept
@@ -208,7 +224,10 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
     verification.require()
     crash_points.reach("verified")
     suppressed = sum(piece.suppressed for piece in pieces)
-    measures = measures_of([piece.sums for piece in pieces], maker.schema, suppressed)
+    left_out = (
+        0 if maker.policy.form is not None else suppressed
+    )  # people without a batch are shown all the same
+    measures = measures_of([piece.sums for piece in pieces], maker.schema, left_out)
     return Published(
         number=maker.number,
         as_of=as_of,

@@ -6,7 +6,7 @@ things.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,8 +21,15 @@ from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata, no_codes, sensitive_codes
 from republish.publishers import Publisher
 from republish.release.domains import Scales
-from republish.release.grouped_table import GroupedTable
-from republish.release.release import Release, build_release, release_of
+from republish.release.release import Release, build_release
+from republish.release.two_tables import (
+    AnyRelease,
+    Placed,
+    StoredRelease,
+    any_release_of,
+    build_two_tables,
+    sides_of,
+)
 from republish.requirements import Requirement
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
@@ -30,18 +37,20 @@ from republish.verify.check import Check, Verification
 from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
 from republish.verify.similarity import Shown, require_beliefs
-from republish.verify.table import AtLarge, verify_against_view, verify_stored
+from republish.verify.table import AtLarge, verify_against_view
+from republish.verify.two_tables import verify_stored_release
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a release is made by, the same for every piece."""
+    """What a release is made by, the same for every piece; `of_people` what cells satisfy in two tables."""
 
     publisher: Publisher
     requirements: tuple[Requirement, ...]
     secret: Secret
     seed: int
     number: int
+    of_people: tuple[Requirement, ...] | None = None
 
     @property
     def reasoning(self) -> Reasoning | None:
@@ -53,7 +62,8 @@ class Terms:
 class Piece:
     """People with digests of their rows, their groups, and what was remembered of them before the release.
 
-    `large` is the table that the piece belongs to, where it is not all of it.
+    `large` is the table that the piece belongs to, where it is not all of it. `cells` are the groups of people who look
+    alike, where they and their values are published in two tables.
     """
 
     terms: Terms
@@ -62,48 +72,68 @@ class Piece:
     digests: WordArray
     memory: Memory
     large: AtLarge | None = None
+    cells: Grouping | None = None
 
-    def built(self, *label: object) -> tuple[Release, IntArray]:
-        """The table to be written, and the published group of every row of the view; `label` draws their order."""
+    def built(self, *label: object) -> tuple[AnyRelease, Placed]:
+        """The release to be written, and where every row of the view is in it; `label` draws the order of its rows."""
         terms = self.terms
-        return build_release(self.view, self.grouping, terms.secret, terms.seed, terms.number, *label)
+        label = (terms.seed, terms.number, *label)
+        if self.cells is not None:
+            return build_two_tables(self.view, self.grouping, self.cells, terms.secret, *label)
+        release, group = build_release(self.view, self.grouping, terms.secret, *label)
+        return release, Placed(group, group)
 
-    def checked(self, table: GroupedTable, group: IntArray, csv: Path | None = None) -> CheckedPiece:
+    def checked(self, stored: StoredRelease, placed: Placed, folder: Path | None = None) -> CheckedPiece:
         """Check what lies on disk, not what the publisher or this process believes; return it as read back.
 
-        `csv` is the same table as text, where there is one.
+        `folder` holds the same tables as text, where there are any.
         """
         view, terms = self.view, self.terms
-        found = verify_stored(table, view.schema, terms.requirements, self.large, csv)
-        release = release_of(table, view.schema, Scales.of(view))
-        sensitive = view.schema.sensitive
+        found = verify_stored_release(
+            stored, view.schema, terms.requirements, terms.of_people, self.large, folder
+        )
+        release = any_release_of(stored, view.schema, Scales.of(view))
+        values, sensitive = release.values, view.schema.sensitive
         codes, _ = (
-            sensitive_codes(release.rest[sensitive.name], sensitive, view.values)
+            sensitive_codes(values.rest[sensitive.name], sensitive, view.values)
             if sensitive is not None
-            else no_codes(release.rows)
+            else no_codes(values.rows)
         )
         reasoning = terms.reasoning
-        shown = Shown(reasoning.respondents(view), release.group, codes) if reasoning is not None else None
+        shown = Shown(reasoning.respondents(view), values.group, codes) if reasoning is not None else None
         checks = [
-            verify_against_view(release, view, group),
-            *checks_of_beliefs(terms.publisher.bt, view, group),
-            *self._against_memory(release, codes, group, shown),
+            *self._against_view(release, placed),
+            *checks_of_beliefs(terms.publisher.bt, view, placed.group),
+            *self._against_memory(release, codes, placed.group, shown),
         ]
-        return CheckedPiece(self, release, group, codes, shown, found.with_checks(*checks))
+        return CheckedPiece(self, release, placed, codes, shown, found.with_checks(*checks))
+
+    def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
+        """Whether the piece is true to the view: table by table."""
+        if isinstance(release, Release):
+            return (verify_against_view(release, self.view, placed.group),)
+        sides = sides_of(self.view)
+        return (
+            verify_against_view(release.people, sides.people, placed.cell),
+            replace(
+                verify_against_view(release.values, sides.values, placed.group),
+                promise="values true to the view",
+            ),
+        )
 
     def _against_memory(
-        self, release: Release, codes: IntArray, group: IntArray, shown: Shown | None
+        self, release: AnyRelease, codes: IntArray, group: IntArray, shown: Shown | None
     ) -> tuple[Check, ...]:
         """Whether the piece keeps what is promised over the series."""
-        view, terms = self.view, self.terms
+        view, terms, values = self.view, self.terms, release.values
         promises = terms.publisher.series_promises
         if not promises:
             return ()
         assert view.people is not None
-        signatures = signatures_in(release.group, codes, len(view.values))
+        signatures = signatures_in(values.group, codes, len(view.values))
         members = Membership(view.people, group, view.codes)
         now = AuditedRelease(terms.number, members, signatures, shown)
-        return check_against_memory(promises, now, release.sizes, self.memory, terms.reasoning)
+        return check_against_memory(promises, now, values.sizes, self.memory, terms.reasoning)
 
     def seen(self, group: IntArray) -> Memory:
         """The entries of everyone, as they stand after the release."""
@@ -112,11 +142,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class CheckedPiece:
-    """A piece as it was read back: its table, the group of every row of the view, the code of every published row."""
+    """A piece as it was read back: its tables, where every row of the view is, the code of every published row."""
 
     piece: Piece
-    release: Release
-    group: IntArray
+    release: AnyRelease
+    placed: Placed
     codes: IntArray
     shown: Shown | None
     verification: Verification
@@ -135,6 +165,8 @@ class CheckedPiece:
     def membership(self, seen: Memory) -> Memory:
         """Who is in which group with which code: what is kept in private of this release."""
         columns = {name: seen.columns[name] for name in ("group", "code", "row")}
+        if self.piece.cells is not None:
+            columns["cell"] = self.placed.cell
         if self.shown is not None:
             columns["class"] = self.shown.people.classes.astype(np.int32)
         return Memory(seen.people, columns)
@@ -145,5 +177,5 @@ class CheckedPiece:
         known = piece.memory.merged(seen)
         after = piece.terms.publisher.remember(piece.view, piece.grouping, known)
         if reasoning is not None and self.shown is not None:
-            require_beliefs(reasoning, self.shown, self.group, known, after)
+            require_beliefs(reasoning, self.shown, self.placed.group, known, after)
         return after

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from republish.release.release import LEVEL, Release, build_release, read_release
+from republish.release.forms import TwoTables
+from republish.release.release import LEVEL, Release, build_release
+from republish.release.two_tables import TwoTableRelease, read_release
 
-__all__ = ["LEVEL", "Release", "build_release", "read_release"]
+__all__ = ["LEVEL", "Release", "TwoTableRelease", "TwoTables", "build_release", "read_release"]

@@ -20,7 +20,6 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import FloatArray, IntArray
-from republish.errors import LedgerError
 from republish.grouping import Grouping
 from republish.hooks import answer_of, html_of
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
@@ -61,6 +60,16 @@ class Release:
     rest: pl.DataFrame
     counterfeits: IntArray
     level: IntArray | None = None
+
+    @property
+    def people(self) -> Release:
+        """The table that shows people's quasi-identifiers: this one, which shows their values too."""
+        return self
+
+    @property
+    def values(self) -> Release:
+        """The table that shows sensitive values by group: this one."""
+        return self
 
     @property
     def rows(self) -> int:
@@ -179,7 +188,7 @@ def build_release(
             cells_of_ranges(axis, regions.low[place, q], regions.high[place, q])
             for q, axis in enumerate(view.axes)
         )
-        level = regions.level[place].astype(np.int32)
+        level = None if regions.level is None else regions.level[place].astype(np.int32)
 
     false_rows = grouping.counterfeits
     donors = secret.generator(*label, "donors").integers(0, max(view.rows, 1), false_rows)
@@ -210,17 +219,6 @@ def stored_table(folder: Path) -> Iterator[GroupedTable]:
         yield GroupedTable(path, held)
 
 
-def read_release(folder: Path, schema: Schema, scales: Scales) -> Release:
-    """The release that `Release.write` wrote into a folder; its cells are read one column at a time."""
-    try:
-        with stored_table(folder) as table:
-            return release_of(table, schema, scales)
-    except (pl.exceptions.PolarsError, OSError, LedgerError):
-        raise LedgerError(
-            f"{folder / TABLE_PARQUET} is missing or damaged; restore it from a backup"
-        ) from None
-
-
 def release_of(table: GroupedTable, schema: Schema, scales: Scales) -> Release:
     """The release that a table in the columns of `table.parquet` holds."""
     plain = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
@@ -228,7 +226,7 @@ def release_of(table: GroupedTable, schema: Schema, scales: Scales) -> Release:
     groups = int(group.max()) if len(group) else 0
     place = np.zeros(groups, dtype=np.int64)  # of a group that has no row nothing is known
     place[group - 1] = table.numbering.group
-    cells = [name for name in table.columns if name not in (*plain, "group")]
+    cells = [name for name in table.columns if name not in (*plain, "group", "batch")]
     by_group = pl.DataFrame([table.of_groups(name).gather(place) for name in cells])
     counterfeits = np.zeros(groups, dtype=np.int64)
     if table.counterfeits is not None:

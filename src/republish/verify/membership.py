@@ -10,19 +10,19 @@ import polars as pl
 from republish.arrays import IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
-from republish.release.release import COUNTERFEITS, TABLE_PARQUET
+from republish.release.two_tables import stored_counterfeits, stored_values
 from republish.schema.schema import Schema
-from republish.sources.paths import read_csv, read_parquet
 from republish.verify.check import MEMBERSHIP, Check
 
 
 def group_sizes(folder: Path, groups: int = 0) -> tuple[IntArray, IntArray]:
     """Rows and declared counterfeits of every group of a stored release, of `groups` groups at least."""
-    group = read_parquet(folder / TABLE_PARQUET, ["group"])["group"].to_numpy()
+    group = stored_values(folder, ["group"])["group"].to_numpy()
     sizes = np.bincount(group, minlength=groups + 1)[1:]
     counterfeits = np.zeros(len(sizes), dtype=np.int64)
-    if (folder / COUNTERFEITS).exists():
-        held = read_csv(folder / COUNTERFEITS).filter(pl.col("group").is_between(1, len(sizes)))
+    held = stored_counterfeits(folder)
+    if held is not None:
+        held = held.filter(pl.col("group").is_between(1, len(sizes)))
         counterfeits[held["group"].to_numpy() - 1] = held["count"].to_numpy()
     return sizes, counterfeits
 
@@ -42,7 +42,7 @@ def members_fit(
     np.add.at(owned, remembered["group"].to_numpy() - 1, remembered["len"].to_numpy())
     differs = sizes - counterfeits != owned
     if schema.sensitive is not None:
-        frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
+        frame = stored_values(folder, ["group", schema.sensitive.name])
         codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
         published = pl.DataFrame({"group": frame["group"], "code": codes}).group_by("group", "code").len()
         missing = remembered.join(published, on=["group", "code"], how="left", suffix="_published").filter(

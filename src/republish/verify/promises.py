@@ -13,6 +13,7 @@
   to be determined where she knows a share c (see `republish.verify.cohorts`).
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`).
+- `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
   whose value changed was in no earlier group.
@@ -32,10 +33,10 @@ import polars as pl
 from republish.arrays import BoolArray, IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
-from republish.release.release import TABLE_PARQUET
+from republish.release.two_tables import stored_values
 from republish.schema.schema import Schema
-from republish.sources.paths import read_parquet
 from republish.verify.check import Check
+from republish.verify.kept_cuts import ShownCells
 from republish.verify.similarity import Shown
 
 WITHSTAND = "withstand"
@@ -52,6 +53,7 @@ _MEANING = {
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
+    "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
 
@@ -81,6 +83,7 @@ class AuditedRelease:
     members: Membership
     signature: Signatures
     shown: Shown | None = None  # where beliefs are promised something
+    cells: ShownCells | None = None  # where people and values are published in two tables
 
     @cached_property
     def borne(self) -> pl.Series:
@@ -102,7 +105,7 @@ def signatures_of(folder: Path, schema: Schema, values: pl.Series, groups: int =
     There are as many as the highest number of a group says, and at least `groups`; null where a number has no rows.
     """
     assert schema.sensitive is not None
-    frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
+    frame = stored_values(folder, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     return signatures_in(frame["group"].to_numpy(), codes, len(values), groups)
 

@@ -18,9 +18,13 @@ import polars as pl
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
+from republish.release.domains import Scales
+from republish.release.release import release_of
+from republish.release.two_tables import people_schema, stored_release
 from republish.schema.schema import Schema
 from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
+from republish.verify.kept_cuts import ShownCells, stated_cells
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
 from republish.verify.sums import CheckedPieces
@@ -123,6 +127,10 @@ class StoredSeries(Protocol):
         """The sensitive domain that was known at a release."""
         ...
 
+    def scales(self, number: int) -> Scales:
+        """What the codes and coordinates of a release mean."""
+        ...
+
     def compromised_file(self, number: int) -> str | None:
         """The name of the file of what outsiders know of people in a release, where there is one."""
         ...
@@ -174,8 +182,25 @@ class Audit(ABC):
         number, walk = entry.release or 0, self.walk
         values = self.series.values_at(number)
         return About(
-            number, self.schema, walk.requirements(entry), walk.over_series(entry), self._known, values
+            number,
+            self.schema,
+            walk.requirements(entry),
+            walk.over_series(entry),
+            self._known,
+            values,
+            of_people=walk.of_people(entry),
+            cells=self._cells(entry),
         )
+
+    def _cells(self, entry: Entry) -> ShownCells | None:
+        """The cells of people of a release in two tables."""
+        if self.walk.of_people(entry) is None:
+            return None
+        number = entry.release or 0
+        with stored_release(self.series.ledger.folder(number)) as stored:
+            table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
+        payloads = [record.payload for record in self.records[:number]]
+        return stated_cells(table.cells, payloads)
 
     @cached_property
     def _known(self) -> pl.Series:

@@ -25,7 +25,7 @@ from republish.knowledge import Extracted
 from republish.memory.membership import Membership
 from republish.memory.memory import KEY, Memory, keyed
 from republish.microdata import sensitive_codes
-from republish.release.release import TABLE_PARQUET
+from republish.release.two_tables import stored_values
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
 def published_rows(folder: Path, schema: Schema, values: pl.Series) -> tuple[IntArray, IntArray]:
     """Group and code of every row of a stored release."""
     assert schema.sensitive is not None
-    frame = read_parquet(folder / TABLE_PARQUET, ["group", schema.sensitive.name])
+    frame = stored_values(folder, ["group", schema.sensitive.name])
     codes, _ = sensitive_codes(frame[schema.sensitive.name], schema.sensitive, values)
     return frame["group"].to_numpy(), codes
 

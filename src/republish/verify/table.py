@@ -21,6 +21,7 @@ from republish.hierarchies import ROOT
 from republish.microdata import Microdata, no_codes, sensitive_codes, whole_of
 from republish.release.grouped_table import GroupedTable, renumbered
 from republish.release.release import LEVEL, TABLE_CSV, Release, stored_table
+from republish.release.two_tables import BATCH
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
 from republish.schema.schema import Schema
@@ -55,17 +56,6 @@ class AtLarge:
     whole: Whole
 
 
-def verify_release(
-    folder: Path, schema: Schema, requirements: Sequence[Requirement], large: AtLarge | None = None
-) -> Verification:
-    """Check a stored release: its promises from the Parquet table, and that both tables say the same.
-
-    A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
-    """
-    with stored_table(folder) as table:
-        return verify_stored(table, schema, requirements, large, folder / TABLE_CSV)
-
-
 def verify_stored(
     table: GroupedTable,
     schema: Schema,
@@ -73,10 +63,13 @@ def verify_stored(
     large: AtLarge | None = None,
     csv: Path | None = None,
 ) -> Verification:
-    """Check the table of a stored release, and the CSV table where there is one: see `verify_release`."""
+    """Check the table of a stored release, and the CSV table where there is one.
+
+    A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
+    """
     found = verify_frame(table, schema, requirements, large=large)
-    same = [_same_tables(table, csv, schema)] if csv is not None and csv.exists() else []
-    return found.with_checks(*same, _counterfeits_fit(table))
+    same = [compared_tables(table, csv, schema)] if csv is not None and csv.exists() else []
+    return found.with_checks(*same, counterfeits_fit(table))
 
 
 def verify_frame(
@@ -86,7 +79,7 @@ def verify_frame(
     suppressed: BoolArray | None = None,
     large: AtLarge | None = None,
 ) -> Verification:
-    """Check a table, `suppressed` rows aside; see `verify_release` for `large`."""
+    """Check a table, `suppressed` rows aside; see `verify_stored` for `large`."""
     table = frame if isinstance(frame, GroupedTable) else GroupedTable(frame)
     columns = _quasi_columns(table, schema)
     if suppressed is None:
@@ -194,13 +187,13 @@ def _uniform(table: GroupedTable, columns: list[str]) -> Check:
 def same_tables(folder: Path, schema: Schema) -> Check:
     """The CSV table of a stored release must say what its Parquet table says."""
     with stored_table(folder) as table:
-        return _same_tables(table, folder / TABLE_CSV, schema)
+        return compared_tables(table, folder / TABLE_CSV, schema)
 
 
-def _same_tables(table: GroupedTable, text: Path, schema: Schema) -> Check:
+def compared_tables(table: GroupedTable, text: Path, schema: Schema) -> Check:
     """The CSV table must say what the Parquet table says, cell by cell; the cells are spelled here anew."""
-    levels = [LEVEL] if LEVEL in table.columns else []
-    plain = ["group", *levels, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    own = [name for name in (LEVEL, BATCH) if name in table.columns]
+    plain = ["group", *own, *schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
     cells = [column.name for column in schema.quasi_identifiers]
     types = {name: table.schema[name] for name in plain} | dict.fromkeys(cells, pl.String())
     csv = read_csv(text, schema_overrides=types)
@@ -241,7 +234,7 @@ def _spelled_set(cell: pl.Series) -> pl.Series:
     return pl.select(pl.when(single & ~odd).then(only).otherwise("{" + escaped + "}")).to_series()
 
 
-def _counterfeits_fit(table: GroupedTable) -> Check:
+def counterfeits_fit(table: GroupedTable) -> Check:
     """Counterfeit statistics may name published groups only, and never more rows than the group has."""
     wrong = 0
     if table.counterfeits is not None:

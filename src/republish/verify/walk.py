@@ -12,10 +12,12 @@ import polars as pl
 from republish.arrays import IntArray
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
+from republish.release.forms import KEPT_CUTS
 from republish.requirements import Requirement, parse_requirements
 from republish.schema.schema import Schema
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
+from republish.verify.kept_cuts import CellWalk, ShownCells
 from republish.verify.membership import group_sizes, members_fit
 from republish.verify.memory import Rebuilt
 from republish.verify.promises import (
@@ -28,7 +30,8 @@ from republish.verify.promises import (
     signatures_of,
 )
 from republish.verify.similarity import BeliefWalk, Shown
-from republish.verify.table import AtLarge, verify_release
+from republish.verify.table import AtLarge
+from republish.verify.two_tables import verify_release
 from republish.verify.withstand import TrailWalk
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ class Walk:
             TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
         )
         self.cohorts = CohortWalk() if DETERMINED in self.names else None
+        self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
 
@@ -63,6 +67,13 @@ class Walk:
             for promises in (self.promises, entry.payload["promises"])
         )
         return (*mine, *(requirement for requirement in recorded if requirement not in mine))
+
+    def of_people(self, entry: Entry) -> tuple[Requirement, ...] | None:
+        """What every group of people must satisfy, where people and values are published in two tables."""
+        stated = [p["people"] for p in (self.promises, entry.payload["promises"]) if "people" in p]
+        return (
+            tuple(dict.fromkeys(r for text in stated for r in parse_requirements(text))) if stated else None
+        )
 
     def over_series(self, entry: Entry) -> list[str]:
         """What is promised over the series, by the policy and by what was recorded with the release."""
@@ -90,7 +101,9 @@ class Walk:
             beliefs,
             lambda promise: self._cohorts(promise, now),
         )
-        checks = promise_checks(promises, now, before, sizes)
+        checks = promise_checks([p for p in promises if p != KEPT_CUTS], now, before, sizes)
+        if now.cells is not None:
+            checks.append(self.cells.add(now.members, now.cells))
         if self.cohorts is not None:
             self.cohorts.add(now)
         if self.signatures:
@@ -116,6 +129,7 @@ class About(NamedTuple):
 
     `known` are the values that codes of all releases point into, `values` those known at this one. Where the release
     at hand is a part of one, `large` is the table it belongs to, and its last group has at least the number `groups`.
+    In two tables `of_people` is what every group of people must satisfy, and `cells` are those groups.
     """
 
     number: int
@@ -126,6 +140,8 @@ class About(NamedTuple):
     values: pl.Series
     large: AtLarge | None = None
     groups: int = 0
+    of_people: tuple[Requirement, ...] | None = None
+    cells: ShownCells | None = None
 
 
 def verify_members(
@@ -136,7 +152,7 @@ def verify_members(
     That nobody is in the membership twice is left to `CheckedPieces`.
     """
     schema = stated.schema
-    found = verify_release(folder, schema, stated.requirements, stated.large)
+    found = verify_release(folder, schema, stated.requirements, stated.of_people, stated.large)
     sizes, counterfeits = group_sizes(folder, stated.groups)
     fit = members_fit(folder, schema, members, stated.known, sizes, counterfeits)
     signatures = (
@@ -144,5 +160,5 @@ def verify_members(
         if walk.signatures and schema.sensitive is not None
         else no_signatures(len(sizes))
     )
-    now = AuditedRelease(stated.number, members, signatures, shown)
+    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells)
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

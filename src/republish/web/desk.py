@@ -149,7 +149,7 @@ class Desk:
         """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
         with self.opened(name) as series:
             _require_release(series, number)
-            return documents.picture(series.release(number), axes)
+            return documents.picture(series.release(number).people, axes)
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
         """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.

@@ -83,7 +83,7 @@ def sightings_of(series: Source, history: History, views: Sequence[Any] | None) 
         names = pseudonym_texts(raw.people).to_frame("person")
         place = names.join(index, on="person", how="left", maintain_order="left")["index"]
         person = place.cast(pl.Int64).fill_null(-1).to_numpy()  # -1 for whom the series has forgotten
-        found.append(MatchedView.of(series.release(number), raw, person))
+        found.append(MatchedView.of(series.release(number).people, raw, person))
     return tuple(found)
 
 

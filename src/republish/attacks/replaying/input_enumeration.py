@@ -249,8 +249,9 @@ def _shown(codes: IntArray, grouping: Grouping) -> tuple[bytes, ...]:
     spelled = [row[: int(np.flatnonzero(row).max(initial=-1)) + 1].tobytes() for row in counts]
     if grouping.regions is not None:
         low, high, level = grouping.regions
+        levels = np.zeros(groups, dtype=np.int64) if level is None else level
         spelled = [
-            text + low[g].tobytes() + high[g].tobytes() + int(level[g]).to_bytes(4, "little")
+            text + low[g].tobytes() + high[g].tobytes() + int(levels[g]).to_bytes(4, "little")
             for g, text in enumerate(spelled)
         ]
     named = sorted((int(first[g]), text) for g, text in enumerate(spelled))

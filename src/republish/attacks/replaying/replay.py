@@ -57,7 +57,7 @@ def replay_of(series: Series, views: Sequence[Any]) -> tuple[Replay, list[Microd
         )
         group = seen["group"].cast(pl.Int64).fill_null(0).to_numpy() - 1
         read.append(view)
-        groupings.append(_with_counterfeits(view, group, series.release(number)))
+        groupings.append(_with_counterfeits(view, group, series.release(number).values))
     return Replay(series.policy.publisher, secret), read, groupings
 
 

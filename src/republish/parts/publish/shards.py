@@ -25,6 +25,7 @@ from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_gr
 from republish.publishing.steps import Piece
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import Release
+from republish.release.two_tables import StoredRelease
 from republish.requirements import Whole
 from republish.secret import order_of
 from republish.sources.paths import read_csv
@@ -78,10 +79,13 @@ class WritingShards:
         view, digests = view_of(frame, made.domains), frame[ROW].to_numpy()
         memory = memory_in(frame, made.terms.number - 1, made.counts)
         piece = Piece(made.terms, view, grouping, digests, memory, AtLarge(made.domains.values, self.whole))
-        release, local = piece.built("shard", shard)
+        release, placed = piece.built("shard", shard)
+        local = placed.group
         shift = int(self.first[shard])
+        assert isinstance(release, Release)
         files = self._write(release, shard, shift)
-        checked = piece.checked(self._stored(files, shard, shift), local)
+        table = self._stored(files, shard, shift)
+        checked = piece.checked(StoredRelease(table, table), placed)
         seen = piece.seen(np.where(local > 0, local + shift, 0).astype(np.int32))
         after = checked.remembered(seen).seen_in(made.terms.number)
         files |= self._private(shard, checked.membership(seen), after)

@@ -81,7 +81,13 @@ class Buckets:
         """Return the groups of the j-th entry of every code of a bucket, for each j."""
         first = offsets_of(self.heights)[self.bucket]
         within = (np.arange(len(self.row)) - self.starts[self.bucket]) % self.heights[self.bucket]
-        numbers = (first + within).astype(np.int32)
+        return self._grouped(rows, (first + within).astype(np.int32))
+
+    def batches(self, rows: int) -> Grouping:
+        """Return the buckets as groups, whole."""
+        return self._grouped(rows, self.bucket)
+
+    def _grouped(self, rows: int, numbers: Ints) -> Grouping:
         real = self.row != NOBODY
         group = np.empty(rows, dtype=np.int32)
         group[self.row[real]] = numbers[real]

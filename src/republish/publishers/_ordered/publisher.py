@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,6 +239,7 @@ class OrderedPublisher(Publisher):
 
     protects_series: ClassVar[bool] = True
     uses_knowledge: ClassVar[bool] = True
+    two_table_defaults: ClassVar[dict[str, Any]] = {"crowd": 150.0}
 
     @abstractmethod
     def _closeness(self, slack: float) -> Requirement:

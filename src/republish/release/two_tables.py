@@ -1,0 +1,264 @@
+"""A release in two tables: people with their quasi-identifiers, and sensitive values by batch.
+
+The form of angelization (Tao, Chen, Xiao, Zhou and Zhang, TKDE 2009), which the tau-safety thesis proposes for series
+(5.3) and JS-reduce names as bucketization (4.1). `people.*` has one line a person: cells of quasi-identifiers shared by
+at least k people, insensitive columns, and the number of a batch, none where a person's value is not counted.
+`values.*` says how often each value occurs in a batch. Who is in which cell depends on quasi-identifiers and k alone,
+never on a value; counterfeits appear only in counts; the numbers of groups and batches are drawn anew every time.
+
+Either table is a `Release` of its own: `people` has no sensitive column, `values` no quasi-identifier. What is known of
+tables that say both applies to one or the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray
+from republish.errors import LedgerError, ViewError
+from republish.grouping import Grouping
+from republish.hooks import answer_of, html_of
+from republish.microdata import Microdata
+from republish.release.domains import Scales
+from republish.release.grouped_table import GroupedTable
+from republish.release.release import (
+    COUNTERFEITS,
+    TABLE_PARQUET,
+    Release,
+    build_release,
+    release_of,
+    stored_table,
+    write_about,
+)
+from republish.schema.schema import Schema
+from republish.secret import Secret
+from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
+
+if TYPE_CHECKING:
+    from republish.queries import Count, Counts, Workload
+
+PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
+VALUES_CSV, VALUES_PARQUET = "values.csv", "values.parquet"
+BATCH, COUNT = "batch", "count"
+
+
+@dataclass(frozen=True)
+class TwoTableRelease:
+    """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
+
+    The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for
+    every time that a value is counted.
+    """
+
+    schema: Schema
+    people: Release
+    batch: IntArray
+    values: Release
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+        return self.people.rows
+
+    @property
+    def counterfeits(self) -> IntArray:
+        """How many values of each batch belong to nobody."""
+        return self.values.counterfeits
+
+    def table(self) -> pl.DataFrame:
+        """The people as a person reads them: the cells of `people.csv`."""
+        return self._with_batch(self.people.table())
+
+    def head(self, rows: int = 10) -> pl.DataFrame:
+        """The first people as a person reads them."""
+        return self._with_batch(self.people.head(rows))
+
+    def frame(self) -> pl.DataFrame:
+        """The people in types: the columns of `people.parquet`."""
+        return self._with_batch(self.people.frame())
+
+    def batches(self) -> pl.DataFrame:
+        """Batch, sensitive value and how often it is counted: the columns of `values.csv`."""
+        assert self.schema.sensitive is not None
+        value = self.values.rest[self.schema.sensitive.name]
+        rows = pl.DataFrame([pl.Series(BATCH, self.values.group, dtype=pl.Int32), value])
+        return rows.group_by(rows.columns).len(COUNT).sort(rows.columns).cast({COUNT: pl.Int64})
+
+    def count(self, where: str = "", suppressed: int = 0) -> Count:
+        """How many people match a condition; see `Release.count`."""
+        found: Count = answer_of("republish.queries:count")(self, where, suppressed)
+        return found
+
+    def count_many(self, queries: Sequence[str] | Workload) -> Counts:
+        """The answers to many conditions, or to a workload, as arrays."""
+        found: Counts = answer_of("republish.queries:count_many")(self, queries)
+        return found
+
+    def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
+        batch = pl.Series(BATCH, self.batch[: people.height], dtype=pl.Int32)
+        return people.with_columns(pl.select(pl.when(batch > 0).then(batch).alias(BATCH)).to_series())
+
+    _repr_html_ = html_of("release_html")
+
+    def write(self, folder: Path, about: dict[str, Any]) -> None:
+        """Write the files that may leave the house."""
+        write_csv(self.table(), folder / PEOPLE_CSV)
+        write_parquet(self.frame(), folder / PEOPLE_PARQUET)
+        write_csv(self.batches(), folder / VALUES_CSV)
+        write_parquet(self.batches(), folder / VALUES_PARQUET)
+        held = np.flatnonzero(self.counterfeits)
+        if len(held):
+            statistics = pl.DataFrame({BATCH: held + 1, COUNT: self.counterfeits[held]})
+            write_csv(statistics, folder / COUNTERFEITS)
+        write_about(folder, about)
+
+
+AnyRelease = Release | TwoTableRelease
+
+
+def people_schema(schema: Schema) -> Schema:
+    """The columns of a table of people: no sensitive one."""
+    return replace(schema, sensitive=None)
+
+
+def values_schema(schema: Schema) -> Schema:
+    """The columns of a table of values: the sensitive one alone. No view can have it."""
+    alone = copy(schema)
+    for role in ("quasi_identifiers", "insensitive"):
+        object.__setattr__(alone, role, ())
+    return alone
+
+
+class Sides(NamedTuple):
+    """A view as either table shows it."""
+
+    people: Microdata
+    values: Microdata
+
+
+def sides_of(view: Microdata) -> Sides:
+    """The quasi-identifiers and insensitive columns of a view, and its sensitive values."""
+    codes = np.zeros(view.rows, dtype=np.int32)
+    nothing = pl.Series("", [None], dtype=pl.String)
+    people = replace(
+        view, schema=people_schema(view.schema), codes=codes, values=nothing, compromised=None, at_large=None
+    )
+    values = replace(
+        view,
+        schema=values_schema(view.schema),
+        points=view.points[:0],
+        axes=(),
+        insensitive=view.insensitive.select([]),
+    )
+    return Sides(people, values)
+
+
+class Placed(NamedTuple):
+    """Where every row of a view was published, 0 where it was not: its batch and its cell, one group in one table."""
+
+    group: IntArray
+    cell: IntArray
+
+
+def build_two_tables(
+    view: Microdata, batches: Grouping, cells: Grouping, secret: Secret, *label: object
+) -> tuple[TwoTableRelease, Placed]:
+    """The release of batches and cells, each table in an order of its own, and where every row of the view is."""
+    people, values = sides_of(view)
+    counted, batch = build_release(values, batches, secret, *label, "values")
+    named = pl.DataFrame([*view.insensitive.get_columns(), pl.Series(BATCH, batch)])
+    found, cell = build_release(replace(people, insensitive=named), cells, secret, *label, "people")
+    own = found.rest.drop(BATCH)
+    placed = found.rest[BATCH].to_numpy()
+    release = TwoTableRelease(
+        view.schema,
+        replace(found, schema=people.schema, rest=own),
+        placed,
+        replace(counted, schema=view.schema),
+    )
+    return release, Placed(batch, cell)
+
+
+class StoredRelease(NamedTuple):
+    """The tables of a release as they lie on disk: where there is one table, it is both."""
+
+    people: GroupedTable
+    values: GroupedTable
+
+    @property
+    def two(self) -> bool:
+        """Whether there are two tables."""
+        return self.people is not self.values
+
+
+@contextmanager
+def stored_release(folder: Path) -> Iterator[StoredRelease]:
+    """The tables of a release in a folder, for the block."""
+    if not is_two_tables(folder):
+        with stored_table(folder) as table:
+            yield StoredRelease(table, table)
+        return
+    with nearby(folder / PEOPLE_PARQUET) as people:
+        yield StoredRelease(
+            GroupedTable(people), GroupedTable(stored_values(folder), stored_counterfeits(folder))
+        )
+
+
+def is_two_tables(folder: Path) -> bool:
+    """Whether the release in a folder has two tables."""
+    return (folder / PEOPLE_PARQUET).exists()
+
+
+def stored_values(folder: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Group and sensitive value of every published row, counterfeits included; batches are groups.
+
+    `columns` are those that are wanted.
+    """
+    if not is_two_tables(folder):
+        return read_parquet(folder / TABLE_PARQUET, list(columns or ()) or None)
+    return counted_out(read_parquet(folder / VALUES_PARQUET)).select(columns or pl.all())
+
+
+def counted_out(values: pl.DataFrame) -> pl.DataFrame:
+    """One row for every time that a value is counted in a batch, which is called group."""
+    wrong = values.filter(pl.col(COUNT).is_null() | (pl.col(COUNT) < 1)).height
+    if wrong:
+        raise ViewError(f"a table of values counts each value at least once; {wrong} of its lines do not")
+    times = values[COUNT].to_numpy()
+    return values.drop(COUNT).rename({BATCH: "group"})[np.repeat(np.arange(values.height), times)]
+
+
+def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
+    """Group, or batch under that name, and number of counterfeits of a stored release, where it has any."""
+    if not (folder / COUNTERFEITS).exists():
+        return None
+    held = read_csv(folder / COUNTERFEITS)
+    return held.rename({held.columns[0]: "group"}).cast({"group": pl.Int32})
+
+
+def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:
+    """The release in a folder, whatever its form."""
+    try:
+        with stored_release(folder) as stored:
+            return any_release_of(stored, schema, scales)
+    except (pl.exceptions.PolarsError, OSError, LedgerError, ViewError):
+        name = PEOPLE_PARQUET if is_two_tables(folder) else TABLE_PARQUET
+        raise LedgerError(f"{folder / name} is missing or damaged; restore it from a backup") from None
+
+
+def any_release_of(stored: StoredRelease, schema: Schema, scales: Scales) -> AnyRelease:
+    """The release that stored tables hold."""
+    if not stored.two:
+        return release_of(stored.people, schema, scales)
+    batch = stored.people[BATCH].fill_null(0).to_numpy()
+    people = release_of(stored.people, people_schema(schema), scales)
+    values = release_of(stored.values, values_schema(schema), Scales((), scales.values))
+    return TwoTableRelease(schema, people, batch, replace(values, schema=schema))

@@ -1,0 +1,191 @@
+"""Whether a stored release keeps what is promised of it, in one table or in two.
+
+Of two tables each is checked as a table of its own: people as one without a sensitive column, values as one without
+quasi-identifiers; and that they fit each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from republish.errors import SchemaError
+from republish.release.grouped_table import GroupedTable
+from republish.release.release import TABLE_CSV
+from republish.release.two_tables import (
+    BATCH,
+    COUNT,
+    PEOPLE_CSV,
+    VALUES_CSV,
+    StoredRelease,
+    counted_out,
+    people_schema,
+    stored_release,
+    values_schema,
+)
+from republish.requirements import Requirement
+from republish.schema.schema import Schema
+from republish.sources.paths import read_csv
+from republish.sources.tables import read_table
+from republish.verify.check import Check, Verification
+from republish.verify.table import (
+    AtLarge,
+    compared_tables,
+    counterfeits_fit,
+    verify_frame,
+    verify_stored,
+    verify_table,
+)
+
+PEOPLE = "people"
+"""What the promises about cells of people are called by."""
+
+
+def verify_release(
+    folder: Path,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    of_people: Sequence[Requirement] | None = None,
+    large: AtLarge | None = None,
+) -> Verification:
+    """Check a stored release: its promises from the Parquet tables, and that the CSV tables say the same.
+
+    `of_people` is what every group of people satisfies, where there are two tables.
+    """
+    with stored_release(folder) as stored:
+        return verify_stored_release(stored, schema, requirements, of_people, large, folder)
+
+
+def verify_stored_release(
+    stored: StoredRelease,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    of_people: Sequence[Requirement] | None = None,
+    large: AtLarge | None = None,
+    folder: Path | None = None,
+) -> Verification:
+    """Check the tables of a stored release, and those as text where there is a `folder` with them.
+
+    Of a part, groups whole, `large` is the table that closeness is measured by.
+    """
+    if (of_people is not None) != stored.two:
+        wanted = "one table" if of_people is None else "two tables"
+        return Verification(0, 0, 0, (Check("form", False, f"The release is published in {wanted}."),))
+    if of_people is None:
+        csv = None if folder is None else folder / TABLE_CSV
+        return verify_stored(stored.people, schema, requirements, large, csv)
+    found = _both(stored, schema, requirements, of_people, large)
+    same = [] if folder is None else _same(stored, folder, schema)
+    return found.with_checks(*same, counterfeits_fit(stored.values), batches_fit(stored))
+
+
+def verify_two_tables(
+    people: Any,
+    values: Any,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    of_people: Sequence[Requirement] = (),
+) -> Verification:
+    """Check two tables that any tool made: `requirements` of batches, `of_people` of people who look alike.
+
+    People name their batch in a column `batch`; values have the columns batch, the sensitive one, and count. Groups of
+    people are the column `group`, else equal quasi-identifiers.
+    """
+    table, counts = read_table(people, schema.missing), read_table(values, schema.missing)
+    assert schema.sensitive is not None
+    for name, frame, wanted in (
+        ("people", table, (BATCH,)),
+        ("values", counts, (BATCH, schema.sensitive.name, COUNT)),
+    ):
+        absent = [column for column in wanted if column not in frame.columns]
+        if absent:
+            raise SchemaError(f"the table of {name} needs a column {' and '.join(absent)}")
+    found = verify_table(table.drop(BATCH), people_schema(schema), of_people)
+    table, counts = _numbered(table, counts)
+    stored = StoredRelease(GroupedTable(table), GroupedTable(counted_out(counts)))
+    of_values = verify_frame(stored.values, values_schema(schema), requirements)
+    return _joined(found, of_values).with_checks(batches_fit(stored, strict=False))
+
+
+def _both(
+    stored: StoredRelease,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    of_people: Sequence[Requirement],
+    large: AtLarge | None,
+) -> Verification:
+    people = verify_frame(stored.people, people_schema(schema), of_people)
+    return _joined(people, verify_frame(stored.values, values_schema(schema), requirements, large=large))
+
+
+def _joined(people: Verification, values: Verification) -> Verification:
+    """The checks of both tables; those of people are called so."""
+    named = (replace(check, promise=f"{PEOPLE}: {check.promise}") for check in people.checks)
+    own = (check for check in values.checks if check.promise != "uniform groups")
+    return replace(people, checks=(*named, *own))
+
+
+def batches_fit(stored: StoredRelease, strict: bool = True) -> Check:
+    """Every batch must count as many values as it has people, counterfeits aside; `strict` where they are declared."""
+    people = stored.people[BATCH].drop_nulls()
+    in_people = people.to_frame("group").group_by("group").len("people")
+    counted = stored.values["group"].to_frame("group").group_by("group").len("values")
+    frames = in_people.cast({"group": pl.Int64}).join(
+        counted.cast({"group": pl.Int64}), on="group", how="full", coalesce=True
+    )
+    if stored.values.counterfeits is not None:
+        held = stored.values.counterfeits.cast({"group": pl.Int64}).rename({"count": "false"})
+        frames = frames.join(held, on="group", how="left")
+    else:
+        frames = frames.with_columns(pl.lit(0).alias("false"))
+    owned = pl.col("values").fill_null(0) - pl.col("false").fill_null(0)
+    short = pl.col("people").fill_null(0).cast(pl.Int64) - owned.cast(pl.Int64)
+    wrong = frames.filter(short != 0 if strict else short > 0)
+    return Check(
+        "batches",
+        wrong.is_empty(),
+        "Every batch counts the values of the people in it and of nobody else, counterfeits aside.",
+        None,
+        wrong.height,
+        int(wrong["people"].fill_null(0).sum()),
+    )
+
+
+def _same(stored: StoredRelease, folder: Path, schema: Schema) -> list[Check]:
+    """Whether the tables as text say what those in types say."""
+    found = []
+    if (folder / PEOPLE_CSV).exists():
+        same = compared_tables(stored.people, folder / PEOPLE_CSV, people_schema(schema))
+        says = f"{PEOPLE_CSV} and people.parquet say the same."
+        found.append(replace(same, promise=f"{PEOPLE}: same tables", says=says))
+    if (folder / VALUES_CSV).exists():
+        found.append(_same_values(stored.values, folder / VALUES_CSV, schema))
+    return found
+
+
+def _same_values(values: GroupedTable, text: Path, schema: Schema) -> Check:
+    assert schema.sensitive is not None
+    name = schema.sensitive.name
+    typed = pl.DataFrame([values["group"].rename(BATCH), values[name]])
+    typed = typed.group_by(BATCH, name).len(COUNT)
+    csv = read_csv(
+        text, schema_overrides={BATCH: typed.schema[BATCH], name: typed.schema[name], COUNT: pl.UInt32}
+    )
+    held = typed.join(csv, on=[BATCH, name, COUNT], how="inner", nulls_equal=True).height
+    wrong = max(typed.height, csv.height) - held
+    return Check("same tables", wrong == 0, "values.csv and values.parquet say the same.", None, 0, wrong)
+
+
+def _numbered(people: pl.DataFrame, values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables with batches of any name as numbers, and counts as whole numbers."""
+    names = (
+        pl.concat([frame[BATCH].cast(pl.String) for frame in (people, values)]).drop_nulls().unique().sort()
+    )
+    number = pl.col(BATCH).cast(pl.String).replace_strict(names, np.arange(1, len(names) + 1), default=None)
+    counts = pl.col(COUNT).cast(pl.Int64, strict=False)
+    return people.with_columns(number), values.with_columns(number, counts)
