@@ -161,6 +161,21 @@ def test_cells_are_those_of_a_plain_tree(population, data) -> None:
         assert found.crossing == expected.crossing
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_cells_are_those_of_a_plain_tree_where_cuts_die_and_recover(seed, k) -> None:
+    rng, naive, kept = np.random.default_rng(seed), NaiveCuts(), KeptCuts.none()
+    for _ in range(6):
+        x, few = rng.integers(0, 30, 120) + rng.choice([0, 10, 25, 40]), int(rng.integers(1, 6))
+        x[:few] = rng.integers(0, 70, few)
+        view = numbers(x=x, y=rng.integers(0, 4, 120))
+        expected, found = naive.divide(view, k), kept.divide(view, k)
+        kept = found.cuts
+        assert found.cell.tolist() == expected.cell
+        assert (found.low.tolist(), found.high.tolist()) == (expected.low, expected.high)
+        assert found.crossing == expected.crossing
+
+
 @settings(max_examples=100, deadline=None)
 @given(populations())
 def test_every_row_lies_in_its_cell_with_k_others(population) -> None:
