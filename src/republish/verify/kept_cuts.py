@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,16 +16,13 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
-from republish.kernels import kernel
 from republish.memory.membership import Membership
 from republish.memory.memory import KEY, keyed
 from republish.microdata import Axis, Microdata
 from republish.release.cells import SOME_MISSING, Cells
 from republish.release.forms import KEPT_CUTS as PROMISE
 from republish.verify.check import Check
-
-OUTWEIGHED = 8
-"""How many times k rows a side must have for a cut to be passed over whose other side has fewer than k."""
+from republish.verify.led_by_cuts import Leading, position_of
 
 _FROM_CUTS = "Who is in which cell of people follows from quasi-identifiers, k and the kept cuts alone."
 _LAMINAR = (
@@ -48,61 +44,10 @@ def from_cuts(view: Microdata, cell: IntArray, cuts: pl.DataFrame, k: int) -> Ch
 
 def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
     """The node of the tree of cuts that every row is led to."""
-    stored: dict[str, pl.Series] = {name: cuts[name][0] for name in cuts.columns}
-    axis, number = stored["axis"].to_numpy().astype(np.int64), stored["at"].to_numpy()
-    if not len(axis):
-        return np.zeros(view.rows, dtype=np.int64)
-    at = number + stored["offset"].to_numpy()[axis]
-    at[np.isneginf(number)] = -np.inf
-    labels = stored["label"].to_list()
-    for node in np.flatnonzero(stored["label"].is_not_null().to_numpy()).tolist():
-        at[node] = _position(view.axes[axis[node]], labels[node])
-    child = np.stack([stored["left"].to_numpy(), stored["right"].to_numpy()], axis=1).astype(np.int64)
-    found: IntArray = _walked(np.ascontiguousarray(view.points), axis, at, child, k, OUTWEIGHED)
-    return found
-
-
-def _position(axis: Axis, label: str) -> float:
-    """The last position up to a label among those of a view; none where their order does not tell."""
-    if label in axis.labels:
-        return float(axis.labels.index(label))
-    ordered = all(a < b for a, b in zip(axis.labels, axis.labels[1:], strict=False))
-    return float(bisect_right(axis.labels, label) - 1) if ordered else float(len(axis.labels))
-
-
-@kernel
-def _walked(points, axis, at, child, k, outweighed):  # type: ignore[no-untyped-def]
-    """All rows led down the tree at once, one level after the other; a row that stays keeps a number of its place."""
-    rows, cuts = points.shape[1], len(axis)
-    node = np.zeros(rows, np.int64)
-    place = np.full(rows, -1, np.int64)
-    left, all_rows = np.zeros(cuts, np.int64), np.zeros(cuts, np.int64)
-    going = rows
-    while going > 0:
-        left[:] = 0
-        all_rows[:] = 0
-        for row in range(rows):
-            if place[row] < 0:
-                all_rows[node[row]] += 1
-                left[node[row]] += points[axis[node[row]], row] <= at[node[row]]
-        for row in range(rows):
-            if place[row] >= 0:
-                continue
-            here = node[row]
-            fewer = min(left[here], all_rows[here] - left[here])
-            side = 0 if points[axis[here], row] <= at[here] else 1
-            if fewer < k:
-                if all_rows[here] < 2 * k or all_rows[here] - fewer < outweighed * k:
-                    place[row] = here
-                    going -= 1
-                    continue
-                side = 0 if 2 * left[here] > all_rows[here] else 1
-            if child[here, side] >= 0:
-                node[row] = child[here, side]
-            else:
-                place[row] = cuts + 2 * here + side
-                going -= 1
-    return place
+    leading, done = Leading.of(cuts, view.axes), False
+    while not done:
+        leading, done = leading.deciding(leading.counted(view.points), k)
+    return leading.places(view.points)
 
 
 class ShownCells(NamedTuple):
@@ -183,7 +128,7 @@ class CellWalk:
         for a, (old, new) in enumerate(zip(self.axes, axes, strict=False)):
             if not old.labels or old.labels == new.labels:
                 continue
-            position = np.array([_position(new, label) for label in old.labels])
+            position = np.array([position_of(new, label) for label in old.labels])
             for bounds in (self.low, self.high):
                 finite = np.isfinite(bounds[:, a])
                 bounds[finite, a] = position[bounds[finite, a].astype(np.int64)]
