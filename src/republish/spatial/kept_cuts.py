@@ -43,7 +43,7 @@ from republish.spatial._kept_cuts_kernel import (
 )
 from republish.spatial.extents import axis_arrays
 
-__all__ = ["OUTWEIGHED", "Divided", "KeptCuts", "moved_frames"]
+__all__ = ["OUTWEIGHED", "Divided", "KeptCuts", "moved_frames", "require_rows"]
 
 _ALL_SUBSETS = 5
 
@@ -53,7 +53,8 @@ class Divided(NamedTuple):
 
     Row r lies in cell `cell[r]`, from `low[c, axis]` to `high[c, axis]`, both ends in, as `grouping.Regions` has it. A
     cell in which a value is missing begins at -inf, and ends there where all are. `crossing` counts the rows in small
-    sides that were passed over, for every such side anew; `extended` are the cells that extend over one.
+    sides that were passed over, for every such side anew; `extended` are the cells that extend over one. `domain` is
+    the lowest and the highest coordinate of every axis that cells are published with.
     """
 
     cuts: KeptCuts
@@ -62,6 +63,7 @@ class Divided(NamedTuple):
     high: FloatArray
     crossing: int
     extended: BoolArray
+    domain: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +138,13 @@ class KeptCuts:
         """
         if k < 1:
             raise PolicyError(f"k must be at least 1; found {k}")
-        if 0 < view.rows < k:
-            raise CannotPublish(
-                f"every cell must hold at least k = {k} rows; the view holds {view.rows}; wait for more rows, or "
-                "start a series with a lower k"
-            )
+        require_rows(view.rows, k)
         cuts = self._met(view, moved or {})
         if view.rows == 0:
             nothing = np.empty((0, len(view.axes)))
-            return Divided(cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_))
+            return Divided(
+                cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_), nothing[:, :2]
+            )
         domain = cuts._domain(view)
         tree = cuts._tree(view.axes, view.rows // k)
         q, most = len(view.axes), view.rows // k
@@ -160,7 +160,7 @@ class KeptCuts:
         cell, found, count, crossing = resolve(columns, _space(view, domain), tree, cuts.cuts, k, cells)
         low, high = _ranges(view.axes, cells, found, domain)
         extended = cells.extended[:found].copy()
-        return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended)
+        return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended, domain)
 
     def _met(self, view: Microdata, moved: Mapping[str, float]) -> KeptCuts:
         """The cuts with frames moved and with the numbers of a view in their domain."""
@@ -240,6 +240,19 @@ class KeptCuts:
             label=pl.concat([self.label, label]),
             node=pl.concat([self.node, node]),
             child=tree.child[:count].copy(),
+        )
+
+
+def require_rows(rows: int, k: int) -> None:
+    """Refuse a view that holds some rows, but fewer than k.
+
+    Raises:
+        CannotPublish: it does.
+    """
+    if 0 < rows < k:
+        raise CannotPublish(
+            f"every cell must hold at least k = {k} rows; the view holds {rows}; wait for more rows, or "
+            "start a series with a lower k"
         )
 
 

@@ -22,7 +22,7 @@ from republish.microdata import Axis, Microdata
 from republish.release.cells import SOME_MISSING, Cells
 from republish.release.forms import KEPT_CUTS as PROMISE
 from republish.verify.check import Check
-from republish.verify.led_by_cuts import Leading, position_of
+from republish.verify.led_by_cuts import Leading, ends_among
 
 _FROM_CUTS = "Who is in which cell of people follows from quasi-identifiers, k and the kept cuts alone."
 _LAMINAR = (
@@ -37,9 +37,12 @@ def from_cuts(view: Microdata, cell: IntArray, cuts: pl.DataFrame, k: int) -> Ch
     pairs = pl.DataFrame({"cell": cell, "expected": expected}).group_by("cell", "expected").len()
     twice = pairs.filter(pl.col("cell").is_duplicated() | pl.col("expected").is_duplicated())
     broken = twice.height + int(np.count_nonzero(np.bincount(cell)[1:] < k)) if len(cell) else 0
-    return Check(
-        f"{PROMISE}: cells", broken == 0, _FROM_CUTS, None, broken, int(twice["len"].sum()) if broken else 0
-    )
+    return cells_check(broken, int(twice["len"].sum()) if broken else 0)
+
+
+def cells_check(cells: int, rows: int) -> Check:
+    """Whether cells follow from the cuts: so many cells, with so many rows, do not."""
+    return Check(f"{PROMISE}: cells", cells == 0, _FROM_CUTS, None, cells, rows)
 
 
 def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
@@ -62,16 +65,26 @@ class ShownCells(NamedTuple):
     extended: BoolArray
 
     @classmethod
-    def of(cls, cells: tuple[Cells, ...], moved: dict[str, float], extended: list[int]) -> ShownCells:
-        """The cells of a published table; `moved` says how far the frame of a column has moved since the first."""
+    def of(
+        cls,
+        cells: tuple[Cells, ...],
+        moved: dict[str, float],
+        extended: list[int],
+        ends: list[list[float] | None],
+    ) -> ShownCells:
+        """The cells of a published table; `moved` says how far the frame of a column has moved since the first.
+
+        `ends` are the lowest and the highest coordinates that cells were published with.
+        """
         count = len(cells[0].low)
         low, high = np.empty((count, len(cells))), np.empty((count, len(cells)))
         for a, column in enumerate(cells):
             offset = moved.get(column.axis.column.name, 0.0)
             low[:, a], high[:, a] = column.low - offset, column.high - offset
-            if count:
-                low[low[:, a] <= np.nanmin(low[:, a], initial=np.inf), a] = -np.inf
-                high[high[:, a] >= np.nanmax(high[:, a], initial=-np.inf), a] = np.inf
+            domain = ends[a] if count else None
+            if domain is not None:
+                low[column.low <= domain[0], a] = -np.inf
+                high[column.high >= domain[1], a] = np.inf
             low[column.missing == SOME_MISSING, a] = np.nan
         reaching = np.zeros(count, dtype=np.bool_)
         reaching[np.array(extended, dtype=np.int64) - 1] = True
@@ -94,7 +107,8 @@ class CellWalk:
         there = np.flatnonzero(members.someone & (members.cell > 0))
         cell = members.cell[there] - 1
         low, high, reaching = shown.low[cell], shown.high[cell], shown.extended[cell]
-        self._to_labels_of(shown.axes)
+        if len(shown.low):  # an empty week has no labels
+            self._to_labels_of(shown.axes)
         who = keyed(members.people[there])
         place = who.join(
             self.people.with_row_index("place"), on=list(KEY), how="left", maintain_order="left"
@@ -128,17 +142,23 @@ class CellWalk:
         for a, (old, new) in enumerate(zip(self.axes, axes, strict=False)):
             if not old.labels or old.labels == new.labels:
                 continue
-            position = np.array([position_of(new, label) for label in old.labels])
-            for bounds in (self.low, self.high):
+            upto = ends_among(old, new)
+            for bounds, before in (
+                (self.low, 1),
+                (self.high, 0),
+            ):  # what a range begins after is what a cut keeps
                 finite = np.isfinite(bounds[:, a])
-                bounds[finite, a] = position[bounds[finite, a].astype(np.int64)]
+                bounds[finite, a] = upto[bounds[finite, a].astype(np.int64) - before] + before
         self.axes = axes
 
 
 def _compared(
     low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
 ) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Of ranges and others: which cross, which have nothing in common, which lie inside. A cell `*` decides nothing."""
+    """Of ranges and others: which cross, which have nothing in common, which lie inside.
+
+    A cell `*` decides nothing: the ranges behind it may have nothing in common.
+    """
     if not len(low):
         none = np.zeros(0, dtype=np.bool_)
         return none, none, none
@@ -147,8 +167,9 @@ def _compared(
         apart = np.any(~silent & ((high < other_low) | (other_high < low)), axis=1)
         inside = np.all(silent | ((other_low <= low) & (high <= other_high)), axis=1)
         around = np.all(silent | ((low <= other_low) & (other_high <= high)), axis=1)
-    crosses: BoolArray = ~(apart | inside | around)
-    return crosses, np.asarray(apart), np.asarray(inside)
+    unsaid = np.any(silent, axis=1)
+    crosses: BoolArray = ~(apart | inside | around | unsaid)
+    return crosses, np.asarray(apart | (unsaid & ~inside & ~around)), np.asarray(inside)
 
 
 def stated_cells(cells: tuple[Cells, ...], payloads: list[dict[str, Any]]) -> ShownCells:
@@ -157,4 +178,4 @@ def stated_cells(cells: tuple[Cells, ...], payloads: list[dict[str, Any]]) -> Sh
     for payload in payloads:
         for name, by in payload.get("moved", {}).items():
             moved[name] = moved.get(name, 0.0) + by
-    return ShownCells.of(cells, moved, payloads[-1].get("extended", []))
+    return ShownCells.of(cells, moved, payloads[-1]["extended"], payloads[-1]["ends"])

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -84,12 +85,36 @@ class Leading:
         return led
 
     @property
+    def is_open(self) -> BoolArray:
+        """Which cuts are open."""
+        found: BoolArray = self.decided == _OPEN
+        return found
+
+    @property
     def extended(self) -> BoolArray:
         """Whether the cell of every place extends over a cut that was passed over."""
         reaching = np.zeros(3 * self.cuts + 1, dtype=np.bool_)
         if self.cuts:
             _extend(self.child, self.decided, reaching)
         return reaching
+
+
+def ends_among(old: Axis, new: Axis) -> FloatArray:
+    """Where a range that ends with a label of an axis ends on a later one; NaN where nothing tells."""
+    found = np.array([_position(new, label, _node_to(old, at)) for at, label in enumerate(old.labels)])
+    found[found == len(new.labels)] = np.nan
+    return found
+
+
+def _node_to(axis: Axis, leaf: int) -> str | None:
+    """The largest node below the root that ends with a leaf, where there is a hierarchy."""
+    tree = axis.hierarchy
+    if tree is None:
+        return None
+    ending = [
+        node for node, end in zip(tree.labels[leaf][:-1], tree.end[leaf], strict=False) if end == leaf + 1
+    ]
+    return ending[-1]
 
 
 def _position(axis: Axis, label: str, node: str | None) -> float:
@@ -99,18 +124,13 @@ def _position(axis: Axis, label: str, node: str | None) -> float:
         leaves = [leaf for leaf, path in enumerate(tree.labels) if node in path[:-1]]
         if leaves:
             return float(leaves[-1])
-    return position_of(axis, label)
-
-
-def position_of(axis: Axis, label: str) -> float:
-    """The last position up to a label among those of a view; beyond all where their order does not tell."""
     if label in axis.labels:
         return float(axis.labels.index(label))
     numbers = isinstance(axis.column.hierarchy, Intervals)
     keys = [Fraction(one) if numbers else one for one in axis.labels]
-    if not all(a < b for a, b in zip(keys, keys[1:], strict=False)):  # type: ignore[operator]
+    if not all(a < b for a, b in pairwise(keys)):  # type: ignore[operator]
         return float(len(axis.labels))
-    return float(bisect_right(keys, Fraction(label) if numbers else label) - 1)  # type: ignore[type-var]
+    return float(bisect_right(keys, Fraction(label) if numbers else label) - 1)
 
 
 @kernel

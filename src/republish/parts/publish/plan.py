@@ -67,8 +67,6 @@ def require_in_parts(policy: Policy) -> None:
         PolicyError: the publisher, an option of it, or the gate looks at the whole view or all releases at once.
     """
     reason = policy.publisher.undivided
-    if reason is None and policy.form is not None:
-        reason = "cells of people are cut from all rows"
     if reason is None and policy.gate is not None:
         reason = "the gate attacks all releases together"
     if reason:

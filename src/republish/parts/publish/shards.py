@@ -35,13 +35,17 @@ from republish.verify.table import AtLarge
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of every shard go; that of counterfeits is written where there are any."""
+    """Where the files of every shard go; that of counterfeits is written where there are any.
+
+    In two tables `table` is that of values, and `people` the other one.
+    """
 
     table: tuple[Path, ...]
     counterfeits: tuple[Path, ...]
     membership: tuple[Path, ...]
     memory: tuple[Path, ...]
     aside: Path
+    people: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,10 @@ class WritingShards:
         frame, grouping = self._groups(blocks)
         view, digests = view_of(frame, made.domains), frame[ROW].to_numpy()
         memory = memory_in(frame, made.terms.number - 1, made.counts)
-        piece = Piece(made.terms, view, grouping, digests, memory, AtLarge(made.domains.values, self.whole))
+        piece = self._piece(
+            Piece(made.terms, view, grouping, digests, memory, AtLarge(made.domains.values, self.whole)),
+            frame,
+        )
         release, placed = piece.built("shard", shard)
         local = placed.group
         shift = int(self.first[shard])
@@ -86,7 +93,8 @@ class WritingShards:
         files = self._write(release, shard, shift)
         table = self._stored(files, shard, shift)
         checked = piece.checked(StoredRelease(table, table), placed)
-        seen = piece.seen(np.where(local > 0, local + shift, 0).astype(np.int32))
+        group = np.where(local > 0, local + shift, 0).astype(np.int32)
+        seen = piece.seen(group)
         after = checked.remembered(seen).seen_in(made.terms.number)
         files |= self._private(shard, checked.membership(seen), after)
         yield fact(
@@ -102,6 +110,17 @@ class WritingShards:
                 tally=tally_of(seen.people, seen.columns[ROW], seen.columns[CODE]),
             )
         )
+        yield from self._onward(frame, group, table, shift)
+
+    def _piece(self, piece: Piece, frame: pl.DataFrame) -> Piece:
+        """The piece that the shard publishes."""
+        return piece
+
+    def _onward(
+        self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int
+    ) -> Iterator[Block]:
+        """What others need of the people, their published groups, and the table as it lies there: nothing."""
+        return iter(())
 
     def _groups(self, blocks: Sequence[Block]) -> tuple[pl.DataFrame, Grouping]:
         """The people of the shard by pseudonym, and their groups from 0; groups that do not last are left out."""
