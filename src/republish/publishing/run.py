@@ -178,6 +178,7 @@ class OneProcess(Maker):
         kept = write_private(self.series, draft, scales, after.counts, draft.name(membership), memory)
         if self.cells is not None:
             kept = self.cells.kept(draft, self.series, kept, self.checked.placed.cell)
+            kept["batches"] = self.checked.release.values.group_count
         if self.raw.compromised is not None:
             kept["compromised"] = write_private_table(draft, "compromised", compromised_table(self.raw))
         return kept

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,6 +54,27 @@ def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
     return leading.places(view.points)
 
 
+class StatedCells(NamedTuple):
+    """What the ledger recorded of the cells of a release.
+
+    How far the frame of a column has moved since the first release, which cells extend over a cut that died, and the
+    lowest and the highest coordinates that cells were published with.
+    """
+
+    moved: dict[str, float]
+    extended: list[int]
+    ends: list[list[float] | None]
+
+    @classmethod
+    def of(cls, payloads: list[dict[str, Any]]) -> StatedCells:
+        """What was recorded of the last of some releases."""
+        moved: dict[str, float] = {}
+        for payload in payloads:
+            for name, by in payload.get("moved", {}).items():
+                moved[name] = moved.get(name, 0.0) + by
+        return cls(moved, payloads[-1]["extended"], payloads[-1]["ends"])
+
+
 class ShownCells(NamedTuple):
     """The cells of people of one release: ranges of every axis in frames that move with people, and which extend.
 
@@ -65,17 +87,9 @@ class ShownCells(NamedTuple):
     extended: BoolArray
 
     @classmethod
-    def of(
-        cls,
-        cells: tuple[Cells, ...],
-        moved: dict[str, float],
-        extended: list[int],
-        ends: list[list[float] | None],
-    ) -> ShownCells:
-        """The cells of a published table; `moved` says how far the frame of a column has moved since the first.
-
-        `ends` are the lowest and the highest coordinates that cells were published with.
-        """
+    def of(cls, cells: tuple[Cells, ...], stated: StatedCells) -> ShownCells:
+        """The cells of a published table, with what the ledger recorded of them."""
+        moved, ends = stated.moved, stated.ends
         count = len(cells[0].low)
         low, high = np.empty((count, len(cells))), np.empty((count, len(cells)))
         for a, column in enumerate(cells):
@@ -87,7 +101,7 @@ class ShownCells(NamedTuple):
                 high[column.high >= domain[1], a] = np.inf
             low[column.missing == SOME_MISSING, a] = np.nan
         reaching = np.zeros(count, dtype=np.bool_)
-        reaching[np.array(extended, dtype=np.int64) - 1] = True
+        reaching[np.array(stated.extended, dtype=np.int64) - 1] = True
         return cls(low, high, tuple(column.axis for column in cells), reaching)
 
 
@@ -107,6 +121,8 @@ class CellWalk:
         there = np.flatnonzero(members.someone & (members.cell > 0))
         cell = members.cell[there] - 1
         low, high, reaching = shown.low[cell], shown.high[cell], shown.extended[cell]
+        if not self.people.height:
+            self.low = self.high = np.empty((0, shown.low.shape[1]))
         if len(shown.low):  # an empty week has no labels
             self._to_labels_of(shown.axes)
         who = keyed(members.people[there])
@@ -137,19 +153,19 @@ class CellWalk:
 
     def _to_labels_of(self, axes: tuple[Axis, ...]) -> None:
         """Bring positions of labels to those of a later release."""
-        if not self.axes:
-            self.low = self.high = np.empty((0, len(axes)))
-        for a, (old, new) in enumerate(zip(self.axes, axes, strict=False)):
-            if not old.labels or old.labels == new.labels:
-                continue
-            upto = ends_among(old, new)
-            for bounds, before in (
-                (self.low, 1),
-                (self.high, 0),
-            ):  # what a range begins after is what a cut keeps
-                finite = np.isfinite(bounds[:, a])
-                bounds[finite, a] = upto[bounds[finite, a].astype(np.int64) - before] + before
+        relabel(self.low, self.high, self.axes, axes)
         self.axes = axes
+
+
+def relabel(low: FloatArray, high: FloatArray, old: Sequence[Axis], new: Sequence[Axis]) -> None:
+    """Bring ranges, positions of labels in them, from the axes of one release to those of a later one, in place."""
+    for a, (before, after) in enumerate(zip(old, new, strict=False)):
+        if not before.labels or before.labels == after.labels:
+            continue
+        upto = ends_among(before, after)
+        for bounds, shift in ((low, 1), (high, 0)):  # a cut keeps what a range begins after, or ends with
+            finite = np.isfinite(bounds[:, a])
+            bounds[finite, a] = upto[bounds[finite, a].astype(np.int64) - shift] + shift
 
 
 def _compared(
@@ -170,12 +186,3 @@ def _compared(
     unsaid = np.any(silent, axis=1)
     crosses: BoolArray = ~(apart | inside | around | unsaid)
     return crosses, np.asarray(apart | (unsaid & ~inside & ~around)), np.asarray(inside)
-
-
-def stated_cells(cells: tuple[Cells, ...], payloads: list[dict[str, Any]]) -> ShownCells:
-    """The cells of the last of some releases, with what the ledger recorded of frames up to it."""
-    moved: dict[str, float] = {}
-    for payload in payloads:
-        for name, by in payload.get("moved", {}).items():
-            moved[name] = moved.get(name, 0.0) + by
-    return ShownCells.of(cells, moved, payloads[-1]["extended"], payloads[-1]["ends"])

@@ -24,7 +24,7 @@ from republish.release.two_tables import people_schema, stored_release
 from republish.schema.schema import Schema
 from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
-from republish.verify.kept_cuts import ShownCells, stated_cells
+from republish.verify.kept_cuts import ShownCells, StatedCells
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
 from republish.verify.sums import CheckedPieces
@@ -199,8 +199,11 @@ class Audit(ABC):
         number = entry.release or 0
         with stored_release(self.series.ledger.folder(number)) as stored:
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
-        payloads = [record.payload for record in self.records[:number]]
-        return stated_cells(table.cells, payloads)
+        return ShownCells.of(table.cells, self.stated_cells(number))
+
+    def stated_cells(self, number: int) -> StatedCells:
+        """What the ledger recorded of the cells of a release in two tables."""
+        return StatedCells.of([record.payload for record in self.records[:number]])
 
     @cached_property
     def _known(self) -> pl.Series:

@@ -130,6 +130,14 @@ def joined(people: Verification, values: Verification) -> Verification:
     return replace(people, checks=(*named, *own))
 
 
+def compared_texts(folder: Path, schema: Schema) -> list[Check]:
+    """Whether the tables as text of a stored release say what those in types say."""
+    with stored_release(folder) as stored:
+        if not stored.two:
+            return [compared_tables(stored.people, folder / TABLE_CSV, schema)]
+        return _same(stored, folder, schema)
+
+
 def verify_values(
     values: GroupedTable, schema: Schema, requirements: Sequence[Requirement], large: AtLarge | None = None
 ) -> Verification:

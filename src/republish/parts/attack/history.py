@@ -108,7 +108,7 @@ class Reading:
             i, j = map(int, block.data.split())
             one = self.layout.releases[i]
             if block.kind == TABLE_FILE:
-                stored = read_intact(*one.tables[j])
+                stored = one.rows_of(read_intact(*one.tables[j]))
                 codes = codes_in(stored, self.layout.schema, self.layout.values)
                 rows = pl.DataFrame({_GROUP: stored[_GROUP].cast(pl.Int32), _CODE: codes})
                 counts = rows.group_by(_GROUP, _CODE).agg(pl.len().cast(pl.Int64).alias(_ROWS))

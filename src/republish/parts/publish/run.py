@@ -213,7 +213,8 @@ class InParts(Maker):
         cells = self.cells
         if cells is None:
             return kept
-        return kept | cells.record.kept(draft, self.series, kept["erased"], cells.cuts)
+        cut = cells.record.kept(draft, self.series, kept["erased"], cells.cuts)
+        return kept | cut | {"batches": self.groups}
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema

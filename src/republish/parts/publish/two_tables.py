@@ -7,7 +7,7 @@ to the shard of her cell, which writes people. That batches have as many people 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,12 @@ from republish.release.two_tables import (
 )
 from republish.secret import order_of
 from republish.sources.paths import read_csv
-from republish.verify.check import STATISTICS, Check, Verification
+from republish.verify.check import Check, Verification
 from republish.verify.kept_cuts import cells_check
 from republish.verify.led_by_cuts import Leading
-from republish.verify.sums import verified
+from republish.verify.sums import CheckedCells, verified
 from republish.verify.table import verify_against_view, verify_frame
-from republish.verify.two_tables import joined, people_by_batch, values_by_batch
+from republish.verify.two_tables import people_by_batch, values_by_batch
 
 PEOPLE = "people"
 """Everyone on her way to the shard of her cell."""
@@ -106,6 +106,7 @@ class WrittenPeople:
     shard: int
     files: dict[Path, dict[str, Any]]
     verification: Verification
+    true: Check
     sums: Sums
     people: int
     tally: int
@@ -151,7 +152,8 @@ class WritingPeople:
             WrittenPeople(
                 shard,
                 files,
-                checked.with_checks(true),
+                checked,
+                true,
                 sums_of(release),
                 view.rows,
                 tally_of(people_of(frame), digests, codes),
@@ -186,12 +188,9 @@ def checked_tables(
 ) -> Verification:
     """The checks of all shards of both tables as those of one release."""
     assert terms.of_people is not None
-    of_values = verified([one.verification for one in values], terms.requirements)
-    of_people = verified([one.verification for one in people], terms.of_people)
-    *own, true = of_people.checks
-    found = joined(replace(of_people, checks=tuple(own)), of_values)
-    at = [check.promise for check in found.checks].index(STATISTICS) + 1
-    return replace(found, checks=(*found.checks[:at], batches, true, *found.checks[at:]))
+    cells = CheckedCells([one.verification for one in people], terms.of_people, batches)
+    true = verified([Verification(0, 0, 0, (one.true,)) for one in people], ()).checks
+    return cells.with_values(verified([one.verification for one in values], terms.requirements), *true)
 
 
 def nobody(domains: Domains) -> list[Block]:
