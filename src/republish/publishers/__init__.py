@@ -104,6 +104,6 @@ def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
     try:
         if field.type == "int | str":
             return int(value) if value.lstrip("-").isdigit() else value
-        return int(value) if field.type == "int" else float(value)
+        return int(value) if field.type in ("int", "int | None") else float(value)
     except ValueError:
         raise PolicyError(f"{name}: {field.name} must be a number") from None

@@ -22,7 +22,7 @@ publisher; docs/cohorts.md has the proof and what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Cohorts(SignaturePublisher):
         together: places of so many different values must be open at once for a cohort to change.
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
+        zone: new cohorts are cut inside zones of at least so many near people; everywhere at once where not given.
     """
 
     m: int = 6
@@ -63,10 +64,12 @@ class Cohorts(SignaturePublisher):
     together: int = 3
     max_determined: float = 0.01
     compromised: float = 0.04
+    zone: int | None = None
     require: tuple[Requirement, ...] = ()
 
     name: ClassVar[str] = "cohorts"
     paper: ClassVar[str] = "republish's own: docs/cohorts.md"
+    two_table_defaults: ClassVar[dict[str, Any]] = {"zone": 600}
     summary: ClassVar[str] = (
         "Keeps people together for life, so that no adversary determines more of them than a share that you set."
     )
@@ -74,8 +77,10 @@ class Cohorts(SignaturePublisher):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
         super().__post_init__()
-        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1)):
+        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1), ("zone", self.m)):
             found = getattr(self, parameter)
+            if found is None:
+                continue
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")
         if self.values > self.size:
@@ -110,7 +115,7 @@ class Cohorts(SignaturePublisher):
         before = look_back(view, memory, memory.release + 1)
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
-            changes = CohortRules(self.m, self.size, self.values, self.together, still)
+            changes = CohortRules(self.m, self.size, self.values, self.together, still, self.zone)
             grouping = arrange(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:

@@ -17,6 +17,8 @@ from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers._buckets.partition import Stacks, halve
 from republish.publishers._cohorts.kernels import give_up, join_nearest
 from republish.publishers._kernels.geometry import geometry
+from republish.publishers.mondrian import divide, prepare
+from republish.requirements import KAnonymity, ProbabilisticLDiversity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,13 +36,14 @@ _LARGEST_MATRIX = 2_000_000
 
 @dataclass(frozen=True)
 class CohortRules:
-    """What may change: see `Cohorts`; the cohorts in `still` must not this time."""
+    """What may change: see `Cohorts`; the cohorts in `still` must not this time. New ones are cut inside zones."""
 
     m: int
     size: int
     values: int
     together: int
     still: IntArray
+    zone: int | None = None
 
 
 class _Places(NamedTuple):
@@ -188,7 +191,7 @@ def _new_cohorts(
         groups += 1
     rows = np.flatnonzero(group < 0)
     if len(rows):
-        made, fake_group, fake_code = _cut(_only(view, rows), changes, rng)
+        made, fake_group, fake_code = _cut_zones(_only(view, rows), changes, rng)
         group[rows] = groups + made
         fakes.append((groups + fake_group, fake_code))
     return (
@@ -224,11 +227,33 @@ def _evened(counts: Longs) -> Longs:
     return evened
 
 
+def _cut_zones(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
+    """New cohorts of all rows, each of people of one zone: values that are frequent there stay there."""
+    width = _width(view, changes)
+    if changes.zone is None or view.rows < 2 * changes.zone or width < changes.m:
+        return _cut(view, changes, rng)
+    diverse = (KAnonymity(changes.zone), ProbabilisticLDiversity(width))
+    zone = divide(prepare(view), view.codes, view.whole, diverse, strict=True)
+    group, groups = np.empty(view.rows, dtype=np.int64), 0
+    fakes: list[tuple[Longs, Longs]] = []
+    for number in range(int(zone.max()) + 1):
+        rows = np.flatnonzero(zone == number)
+        made, fake_group, fake_code = _cut(_only(view, rows), changes, rng)
+        group[rows] = groups + made
+        fakes.append((groups + fake_group, fake_code))
+        groups += int(max(made.max(), fake_group.max(initial=-1))) + 1
+    return group, np.concatenate([g for g, _ in fakes]), np.concatenate([c for _, c in fakes])
+
+
+def _width(view: Microdata, changes: CohortRules) -> int:
+    """How many values a new cohort may have, so that none of them needs counterfeits."""
+    counts = np.bincount(view.codes)
+    return min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
+
+
 def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
     """New cohorts of all rows: the group of each, and group and code of counterfeits."""
-    counts = np.bincount(view.codes)
-    width = min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
-    width = max(width, changes.m)
+    width = max(_width(view, changes), changes.m)
     filling = FillOptions(eligible=False, pad=True)
     nobody = np.zeros(view.rows, dtype=np.bool_)
     buckets = fill_buckets(view, recall(view, Memory.empty()), nobody, width, rng, filling)
