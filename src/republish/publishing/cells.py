@@ -75,7 +75,10 @@ def _moved(view: Microdata, series: Series) -> dict[str, float]:
         :_ASKED
     ]  # pseudonyms are in no order
     secret, form = series.secret(), series.row_digests
-    some = replace(view, people=view.people[stayed])
+    axes = tuple(replace(axis, low=axis.low - 1) if axis.whole_numbers else axis for axis in view.axes)
+    some = replace(
+        view, people=view.people[stayed], axes=axes
+    )  # a guess may lie below the lowest number of the view
 
     def digests_of(points: FloatArray) -> WordArray:
         return replace(some, points=points).row_digests(secret, form)

@@ -301,7 +301,7 @@ def between(low: float, high: float, whole: bool) -> float:
         if abs(digits) > _FINEST:
             break
         unit = 10.0 ** abs(digits)
-        at = np.floor(middle * unit + 0.5) / unit if digits >= 0 else np.floor(middle / unit + 0.5) * unit
+        at = np.ceil(middle * unit - 0.5) / unit if digits >= 0 else np.ceil(middle / unit - 0.5) * unit
         if low <= at < high:
             return float(at) + 0.0
     return low

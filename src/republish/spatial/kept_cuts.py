@@ -10,7 +10,8 @@ from quasi-identifiers and k alone. Cells are regions, not hulls of their rows: 
   side; rows that lie there may be in cells that cross earlier ones, and are counted. The cut is open again as soon as
   both sides hold k rows.
 - Columns that grow with the calendar are cut in a frame that moves with people.
-- Positions of labels may change from view to view, so a cut of a labelled column is kept by the last label on its left.
+- Positions of labels may change from view to view, so a cut of a labelled column is kept by the last label on its left,
+  in a hierarchy also by the largest node that ends there: leaves that are new in it lie on its side.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class KeptCuts:
         at: the highest number on the left of the cut, in its frame; -inf where missing values are cut from the rest,
             NaN where the cut has a label.
         label: the last label on the left of the cut, null where it is a number or cuts off missing values.
+        node: the largest node of a hierarchy that ends with this label, null where there is no hierarchy.
         child: the cut on the left and on the right side, -1 where there is none.
     """
 
@@ -86,16 +88,15 @@ class KeptCuts:
     axis: IntArray
     at: FloatArray
     label: pl.Series
+    node: pl.Series
     child: IntArray
 
     @classmethod
     def none(cls) -> KeptCuts:
         """No cuts yet."""
-        nothing = np.empty(0)
-        child = np.empty((0, 2), dtype=np.int32)
-        return cls(
-            (), nothing, nothing, nothing, np.empty(0, np.int16), nothing, pl.Series("", [], pl.String), child
-        )
+        nothing, unlabelled = np.empty(0), pl.Series("", [], pl.String)
+        axis, child = np.empty(0, np.int16), np.empty((0, 2), np.int32)
+        return cls((), nothing, nothing, nothing, axis, nothing, unlabelled, unlabelled, child)
 
     @property
     def cuts(self) -> int:
@@ -108,6 +109,7 @@ class KeptCuts:
             "names": pl.Series(self.names, dtype=pl.String),
             **{name: pl.Series(getattr(self, name)) for name in ("low", "high", "offset", "axis", "at")},
             "label": self.label,
+            "node": self.node,
             "left": pl.Series(self.child[:, 0]),
             "right": pl.Series(self.child[:, 1]),
         }
@@ -117,9 +119,12 @@ class KeptCuts:
     def of_table(cls, frame: pl.DataFrame) -> KeptCuts:
         """The cuts that `table` wrote."""
         one: dict[str, pl.Series] = {name: frame[name][0] for name in frame.columns}
-        numbers = {name: one[name].to_numpy() for name in ("low", "high", "offset", "axis", "at")}
+        parts: dict[str, Any] = {
+            name: one[name].to_numpy() for name in ("low", "high", "offset", "axis", "at")
+        }
+        parts |= {name: one[name].rename("") for name in ("label", "node")}
         child = np.stack([one["left"].to_numpy(), one["right"].to_numpy()], axis=1)
-        return cls(names=tuple(one["names"].to_list()), label=one["label"].rename(""), child=child, **numbers)
+        return cls(names=tuple(one["names"].to_list()), child=child, **parts)
 
     def divide(self, view: Microdata, k: int, moved: Mapping[str, float] | None = None) -> Divided:
         """Return the cells of a view, each of at least k rows, and the cuts with those that it added.
@@ -205,32 +210,26 @@ class KeptCuts:
         """The cuts in the coordinates of a view, with room for more."""
         at = self.at + self.offset[self.axis] if self.cuts else self.at.copy()
         for place, axis in enumerate(axes):
-            if _labelled(axis):
-                cut = np.flatnonzero((self.axis == place) & np.isnan(self.at))
-                labels, which = self._labels(cut)
-                at[cut] = _positions(axis, labels)[which]
+            cut = np.flatnonzero((self.axis == place) & np.isnan(self.at))
+            if cut.size:
+                ends = pl.DataFrame({"label": self.label.gather(cut), "node": self.node.gather(cut)})
+                at[cut] = _positions(axis, ends)
         return CutTree(
             np.append(self.axis.astype(np.int16), np.zeros(more, np.int16)),
             np.append(at, np.zeros(more)),
             np.append(self.child.astype(np.int32), np.full((more, 2), -1, np.int32), axis=0),
         )
 
-    def _labels(self, cuts: IntArray) -> tuple[list[str], IntArray]:
-        """The labels of some cuts, each once, and which of them each cut has."""
-        ranked = self.label.gather(cuts).rank("dense")
-        labels = self.label.gather(cuts).unique().sort().to_list()
-        return labels, ranked.to_numpy().astype(np.int64) - 1
-
     def _with(self, axes: Sequence[Axis], tree: CutTree, count: int) -> KeptCuts:
         """The cuts with those that a view added to the tree."""
         axis, at = tree.axis[self.cuts : count], tree.at[self.cuts : count].copy()
-        label = pl.Series("", [None], dtype=pl.String).new_from_index(0, len(axis))
+        label, node = _no_texts(len(axis)), _no_texts(len(axis))
         for place, one in enumerate(axes):
             cut = np.flatnonzero((axis == place) & np.isfinite(at))
             if _labelled(one):
-                label = label.scatter(
-                    cut, pl.Series(one.labels, dtype=pl.String).gather(at[cut].astype(np.int64))
-                )
+                last = at[cut].astype(np.int64)
+                label.scatter(cut, pl.Series(one.labels, dtype=pl.String).gather(last))
+                node.scatter(cut, _nodes_to(one, last))
                 at[cut] = np.nan
             else:
                 at[cut] -= self.offset[place]
@@ -239,6 +238,7 @@ class KeptCuts:
             axis=tree.axis[:count].copy(),
             at=np.append(self.at, at),
             label=pl.concat([self.label, label]),
+            node=pl.concat([self.node, node]),
             child=tree.child[:count].copy(),
         )
 
@@ -248,18 +248,45 @@ def _labelled(axis: Axis) -> bool:
     return axis.kind_code != INTERVAL or axis.column.kind == "ordered"
 
 
-def _positions(axis: Axis, labels: Sequence[str]) -> FloatArray:
-    """The last position on the left of cuts with these labels, -1 for none and inf for all.
+def _no_texts(count: int) -> pl.Series:
+    return pl.Series("", [None], dtype=pl.String).new_from_index(0, count)
+
+
+def _nodes_to(axis: Axis, last: IntArray) -> pl.Series:
+    """The largest node below the root that ends with each of these leaves; null where there is no hierarchy."""
+    tree = axis.hierarchy
+    if tree is None or not last.size:
+        return _no_texts(last.size)
+    level = np.count_nonzero(tree.end[last, :-1] == last[:, None] + 1, axis=1) - 1
+    texts = pl.Series("", [text for path in tree.labels for text in path], dtype=pl.String)
+    return texts.gather(last * len(tree.labels[0]) + level)
+
+
+def _positions(axis: Axis, ends: pl.DataFrame) -> FloatArray:
+    """The last position on the left of cuts with these labels and nodes, -1 for none and inf for all.
 
     A label that the axis has lost is found among those it has where they are sorted; else nothing is known of it, and
     its cut is dead.
     """
     place = {label: position for position, label in enumerate(axis.labels)}
+    nodes: dict[str | None, int] = {}
+    if axis.hierarchy is not None:
+        nodes = {text: leaf for leaf, path in enumerate(axis.hierarchy.labels) for text in path[:-1]}
     key: Callable[[str], Any] = Fraction if isinstance(axis.column.hierarchy, Intervals) else str
     keys = [key(label) for label in axis.labels]
     ascending = all(one < other for one, other in pairwise(keys))
-    lost = (lambda label: bisect_right(keys, key(label)) - 1) if ascending else (lambda _: np.inf)
-    return np.array([float(place[one] if one in place else lost(one)) for one in labels])
+
+    def position(label: str, node: str | None) -> float:
+        if node in nodes or label in place:
+            return nodes[node] if node in nodes else place[label]
+        return bisect_right(keys, key(label)) - 1 if ascending else np.inf
+
+    distinct = ends.unique()
+    at = pl.Series("at", [position(*line) for line in distinct.rows()], dtype=pl.Float64)
+    found = ends.join(
+        distinct.with_columns(at), on=["label", "node"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found["at"].to_numpy()
 
 
 def _space(view: Microdata, domain: FloatArray) -> CutSpace:

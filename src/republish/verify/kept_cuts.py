@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.hierarchies import Intervals
 from republish.kernels import kernel
 from republish.memory.membership import Membership
 from republish.memory.memory import KEY, keyed
@@ -54,20 +57,30 @@ def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
         return np.zeros(view.rows, dtype=np.int64)
     at = number + stored["offset"].to_numpy()[axis]
     at[np.isneginf(number)] = -np.inf
-    labels = stored["label"].to_list()
-    for node in np.flatnonzero(stored["label"].is_not_null().to_numpy()).tolist():
-        at[node] = _position(view.axes[axis[node]], labels[node])
+    labels, nodes = stored["label"].to_list(), stored["node"].to_list()
+    for cut in np.flatnonzero(stored["label"].is_not_null().to_numpy()).tolist():
+        at[cut] = _position(view.axes[axis[cut]], labels[cut], nodes[cut])
     child = np.stack([stored["left"].to_numpy(), stored["right"].to_numpy()], axis=1).astype(np.int64)
     found: IntArray = _walked(np.ascontiguousarray(view.points), axis, at, child, k, OUTWEIGHED)
     return found
 
 
-def _position(axis: Axis, label: str) -> float:
-    """The last position up to a label among those of a view; none where their order does not tell."""
+def _position(axis: Axis, label: str, node: str | None = None) -> float:
+    """The last position of a node of the hierarchy, or up to a label; all where the order of labels does not tell."""
+    if node is not None and axis.hierarchy is not None:
+        inside = [leaf for leaf, path in enumerate(axis.hierarchy.labels) if node in path[:-1]]
+        if inside:
+            return float(inside[-1])
     if label in axis.labels:
         return float(axis.labels.index(label))
-    ordered = all(a < b for a, b in zip(axis.labels, axis.labels[1:], strict=False))
-    return float(bisect_right(axis.labels, label) - 1) if ordered else float(len(axis.labels))
+    as_number = isinstance(axis.column.hierarchy, Intervals)
+    known, sought = (
+        ([Fraction(text) for text in axis.labels], Fraction(label))
+        if as_number
+        else (list(axis.labels), label)
+    )
+    ordered = all(a < b for a, b in pairwise(known))
+    return float(bisect_right(known, sought) - 1) if ordered else np.inf  # type: ignore[type-var]
 
 
 @kernel

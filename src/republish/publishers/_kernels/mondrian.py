@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from republish.kernels import kernel, kernel_with
+from republish.kernels import kernel
 from republish.requirements.bt_privacy import rows_within
 from republish.requirements.rules import rows_satisfy
 from republish.spatial.extents import HIERARCHY, ancestor, extent
 from republish.spatial.quickselect import quickselect
+from republish.spatial.row_ranges import bounds, counts_upto, present_bounds, select, swap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from republish.requirements.rules import Rules
 
 _BLOCK = 256
-_SAMPLED = 1024
 _ALL = 2**31
 
 
@@ -140,7 +140,7 @@ def _divide(task: _Task, begin: int, end: int) -> int:
         return begin
     extents = task.rows.extents
     for axis in range(extents.size):
-        task.rows.lowest[axis], highest = _bounds(task.rows.columns[axis, begin:end])
+        task.rows.lowest[axis], highest = bounds(task.rows.columns[axis, begin:end])
         extents[axis] = extent(task.space, axis, task.rows.lowest[axis], highest)
     for _ in range(extents.size):
         widest = int(np.argmax(extents))
@@ -160,7 +160,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
     rows = task.rows
     values = rows.columns[axis, begin:end]
     if rows.lowest[axis] == -np.inf:
-        missing, _ = _count(values, -np.inf, -np.inf)
+        missing, _ = counts_upto(values, -np.inf, -np.inf)
         middle = _cut(task, _Cut(axis, -np.inf, _ALL, begin + missing), begin, end)
         if middle > begin:
             return middle
@@ -169,11 +169,11 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
         middle = _cut(task, _halves(rows, axis, begin, end), begin, end)
         if middle > begin:
             return middle
-    median, few, many = _select(rows, axis, begin, end, (end - begin - 1) // 2)
+    median, few, many = select(values, rows.buffer[begin:end], (end - begin - 1) // 2)
     below, upto = np.nextafter(median, -np.inf), median
     if nested and median > -np.inf:
         below, upto = _beside_child(task.space, axis, values, median)
-        few, many = _count(values, below, upto)
+        few, many = counts_upto(values, below, upto)
     if abs(2 * many - values.size) > abs(2 * few - values.size):
         few, many, below, upto = many, few, upto, below
     middle = _cut(task, _Cut(axis, upto, _ALL, begin + many), begin, end)
@@ -187,7 +187,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
 @kernel
 def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
     """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
-    lowest, highest = _present_bounds(values)
+    lowest, highest = present_bounds(values)
     _, level = ancestor(space, axis, lowest, highest)
     # One level below the first common one, the lowest and the highest leaf part: the children are several.
     place = space.offset[axis] + int(median) * space.levels[axis] + max(level - 1, 0)
@@ -198,7 +198,8 @@ def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: 
 def _halves(rows: _MondrianRows, axis: int, begin: int, end: int) -> _Cut:
     """Return the cut that sends half of the rows left, of those equal to the median the first in the view."""
     half = (end - begin) // 2
-    threshold, less, upto = _select(rows, axis, begin, end, half - 1)
+    values, buffer = rows.columns[axis, begin:end], rows.buffer[begin:end]
+    threshold, less, upto = select(values, buffer, half - 1)
     if upto == half:
         return _Cut(axis, threshold, _ALL, begin + half)
     equal = 0
@@ -254,10 +255,10 @@ def _move(rows: _MondrianRows, cut: _Cut, begin: int, end: int, with_codes: bool
         here = rows.misplaced[1, low_used : low_used + pairs]
         there = rows.misplaced[0, high_used : high_used + pairs]
         for axis in range(rows.columns.shape[0]):
-            _swap(rows.columns[axis], here, there)
-        _swap(rows.number, here, there)
+            swap(rows.columns[axis], here, there)
+        swap(rows.number, here, there)
         if with_codes:
-            _swap(rows.codes, here, there)
+            swap(rows.codes, here, there)
         low_used += pairs
         high_used += pairs
 
@@ -278,81 +279,3 @@ def _misplaced(rows: _MondrianRows, cut: _Cut, begin: int, end: int, right: int)
         found[size] = i
         size += ((column[i] > cut.threshold) | tied) == goes_right
     return size
-
-
-@kernel
-def _swap(values: NDArray[np.generic], here: NDArray[np.int64], there: NDArray[np.int64]) -> None:
-    """Exchange the values at two lists of places."""
-    for p in range(here.size):
-        values[here[p]], values[there[p]] = values[there[p]], values[here[p]]
-
-
-@kernel_with(fastmath={"nnan", "nsz"})
-def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the least and the greatest value."""
-    lowest = highest = values[0]
-    for value in values:
-        lowest = min(value, lowest)
-        highest = max(value, highest)
-    return lowest, highest
-
-
-@kernel
-def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the least and the greatest value that is not missing."""
-    lowest, highest = np.inf, -np.inf
-    for value in values:
-        if value > -np.inf:
-            lowest = min(value, lowest)
-            highest = max(value, highest)
-    return lowest, highest
-
-
-@kernel
-def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[int, int]:
-    """Return how many values are at most each of two bounds."""
-    few = many = 0
-    for value in values:
-        few += value <= first
-        many += value <= second
-    return few, many
-
-
-@kernel
-def _select(rows: _MondrianRows, axis: int, begin: int, end: int, rank: int) -> tuple[float, int, int]:
-    """Return the value of the given rank (0 is the least), how many rows are below and at most it.
-
-    Two values of a sample enclose the one looked for with high probability (Floyd and Rivest, 1975), so
-    that one pass leaves a few candidates; otherwise all rows are candidates. The rows stay where they are.
-    """
-    values = rows.columns[axis, begin:end]
-    buffer = rows.buffer[begin:end]
-    less, kept = 0, 0
-    if values.size >= _SAMPLED:
-        lower, upper = _enclose(values, buffer, rank)
-        for value in values:
-            less += value < lower
-            buffer[kept] = value
-            kept += (value >= lower) & (value <= upper)
-    if not less <= rank < less + kept:
-        less, kept = 0, values.size
-        for i in range(kept):  # assigning the slice would double the time to compile
-            buffer[i] = values[i]
-    found = quickselect(buffer[:kept], rank - less)
-    below, upto = _count(buffer[:kept], np.nextafter(found, -np.inf), found)
-    if found == -np.inf:
-        below = 0
-    return found, less + below, less + upto
-
-
-@kernel
-def _enclose(values: NDArray[np.float64], buffer: NDArray[np.float64], rank: int) -> tuple[float, float]:
-    """Return two values of a sample of n^(2/3), most likely one below and one above the given rank."""
-    step = int(values.size ** (1.0 / 3.0))
-    sample = buffer[: values.size // step]
-    for i in range(sample.size):
-        sample[i] = values[i * step]
-    margin = int(2.0 * np.sqrt(sample.size))
-    place = rank * sample.size // values.size
-    upper = quickselect(sample, min(place + margin, sample.size - 1))
-    return quickselect(sample, max(place - margin, 0)), upper

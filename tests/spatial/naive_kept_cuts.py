@@ -1,0 +1,181 @@
+"""Kept cuts in plain Python: nodes are dictionaries, and every boundary of an axis is looked at."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from types import SimpleNamespace
+
+import numpy as np
+
+from republish.hierarchies import Intervals
+from republish.microdata import FLAT, TREE
+from republish.spatial._kept_cuts_kernel import between
+
+MISSING = -math.inf
+
+
+def labelled(axis):
+    return axis.kind_code in (FLAT, TREE) or axis.column.kind == "ordered"
+
+
+class NaiveCuts:
+    """The same tree, changed in place by every view."""
+
+    def __init__(self):
+        self.root, self.offset, self.domain = {}, {}, {}
+
+    def divide(self, view, k, moved=None):
+        self.view, self.k = view, k
+        self.cells, self.crossing, self.passed = [], 0, 0
+        for name, shift in (moved or {}).items():
+            self.offset[name] = self.offset.get(name, 0.0) + shift
+        rows = list(range(view.rows))
+        if rows:
+            self.ends = [self.domain_of(q) for q in range(len(view.axes))]
+            q = len(view.axes)
+            self.resolve(self.root, rows, [MISSING] * q, [math.inf] * q)
+        cell = np.full(view.rows, -1)
+        for number, (held, _, _) in enumerate(self.cells):
+            cell[held] = number
+        printed = [self.printed(*one) for one in self.cells]
+        low, high = ([ends[side] for ends in printed] for side in (0, 1))
+        return SimpleNamespace(
+            cell=cell.tolist(), low=low, high=high, crossing=self.crossing, passed=self.passed
+        )
+
+    def domain_of(self, q):
+        axis = self.view.axes[q]
+        if labelled(axis) or getattr(axis.column, "domain", None):
+            return axis.low, axis.high
+        name, present = axis.column.name, [x for x in self.view.points[q] if x > MISSING]
+        shift = self.offset.get(name, 0.0)
+        known = [*self.domain.get(name, []), *(x - shift for x in present)]
+        if not known:
+            return 0.0, 0.0
+        self.domain[name] = [min(known), max(known)]
+        low, high = min([min(known) + shift, *present]), max([max(known) + shift, *present])
+        return (math.floor(low), math.ceil(high)) if axis.whole_numbers else (low, high)
+
+    def resolve(self, node, rows, low, high):
+        if not node and len(rows) >= 2 * self.k:
+            node.update(self.new_cut(rows))
+        if not node:
+            self.cells.append((rows, low, high))
+            return
+        q, at = node["axis"], self.threshold(node)
+        left = [row for row in rows if self.view.points[q][row] <= at]
+        right = [row for row in rows if self.view.points[q][row] > at]
+        large = "left" if len(left) > len(right) else "right"
+        fewer, more = sorted([len(left), len(right)])
+        if fewer >= self.k:
+            self.resolve(node["left"], left, low, [*high[:q], at, *high[q + 1 :]])
+            self.resolve(node["right"], right, [*low[:q], at, *low[q + 1 :]], high)
+        elif more < 8 * self.k:
+            self.cells.append((rows, low, high))
+        else:
+            self.crossing += fewer
+            self.passed += 1
+            self.resolve(node[large], rows, low, high)
+
+    def threshold(self, node):
+        axis = self.view.axes[node["axis"]]
+        if node["at"] is not None:
+            return node["at"] + self.offset.get(axis.column.name, 0.0)
+        if node["node"] is not None:
+            ends = [leaf for leaf, path in enumerate(axis.hierarchy.labels) if node["node"] in path[:-1]]
+            if ends:
+                return max(ends)
+        if node["label"] in axis.labels:
+            return axis.labels.index(node["label"])
+        read = float if isinstance(axis.column.hierarchy, Intervals) else str
+        known = [read(label) for label in axis.labels]
+        return bisect_right(known, read(node["label"])) - 1 if known == sorted(known) else math.inf
+
+    def new_cut(self, rows):
+        order = sorted(range(len(self.view.axes)), key=lambda q: -self.extent(q, rows))
+        for q in order:
+            found = self.boundary(q, [self.view.points[q][row] for row in rows])
+            if found is not None and self.extent(q, rows) > 0:
+                return {"axis": q, **self.named(q, found), "left": {}, "right": {}}
+        return {}
+
+    def extent(self, q, rows):
+        axis, values = self.view.axes[q], [self.view.points[q][row] for row in rows]
+        lowest, highest = min(values), max(values)
+        if lowest == highest:
+            return 0.0
+        if lowest == MISSING:
+            return 1.0
+        if axis.kind_code == TREE:
+            tree = axis.hierarchy
+            level = self.common(axis, lowest, highest)
+            return (tree.end[int(lowest), level] - tree.start[int(lowest), level]) / len(axis.labels)
+        if axis.kind_code == FLAT:
+            return (highest - lowest + 1) / len(axis.labels)
+        width = axis.width if labelled(axis) else self.ends[q][1] - self.ends[q][0]
+        return (highest - lowest) / width
+
+    def common(self, axis, lowest, highest):
+        """The level of the lowest common ancestor of two leaves."""
+        paths = axis.hierarchy.labels
+        one, other = paths[int(lowest)], paths[int(highest)]
+        return min(level for level in range(len(one)) if one[level] == other[level])
+
+    def boundary(self, q, values):
+        """The threshold nearest to the median with k values on either side, None where there is none."""
+        axis, size = self.view.axes[q], len(values)
+        median = sorted(values)[(size - 1) // 2]
+
+        def upto(at):
+            return sum(value <= at for value in values)
+
+        def nearest(thresholds):
+            good = [at for at in thresholds if min(upto(at), size - upto(at)) >= self.k]
+            return min(
+                good, key=lambda at: (abs(2 * upto(at) - size), -upto(at), abs(at - median)), default=None
+            )
+
+        if min(upto(MISSING), size - upto(MISSING)) >= self.k:
+            return MISSING
+        present = sorted({value for value in values if value > MISSING})
+        if not present or median == MISSING:
+            return None
+        if axis.kind_code != TREE:
+            whole = axis.whole_numbers or labelled(axis)
+            found = nearest(present[:-1])
+            return None if found is None else between(found, present[present.index(found) + 1], whole)
+        for level in reversed(range(self.common(axis, present[0], present[-1]))):
+            found = nearest(
+                sorted({axis.hierarchy.end[leaf, level] - 1.0 for leaf in range(len(axis.labels))})
+            )
+            if found is not None:
+                return found
+        return None
+
+    def named(self, q, at):
+        """How a cut is kept."""
+        axis = self.view.axes[q]
+        if at == MISSING or not labelled(axis):
+            return {"at": at - self.offset.get(axis.column.name, 0.0), "label": None, "node": None}
+        node = None
+        if axis.kind_code == TREE:
+            paths, last = axis.hierarchy.labels, int(at)
+            for text in paths[last][:-1]:
+                if max(leaf for leaf, path in enumerate(paths) if text in path) == last:
+                    node = text
+        return {"at": None, "label": axis.labels[int(at)], "node": node}
+
+    def printed(self, rows, low, high):
+        """The range of a cell in every axis."""
+        ends = []
+        for q, axis in enumerate(self.view.axes):
+            absent = sum(self.view.points[q][row] == MISSING for row in rows)
+            whole = axis.whole_numbers or labelled(axis)
+            first, last = self.ends[q]
+            if low[q] > MISSING:
+                first = max(first, math.floor(low[q]) + 1 if whole else math.nextafter(low[q], math.inf))
+            if math.isfinite(high[q]):
+                last = min(last, math.floor(high[q]) if whole else high[q])
+            ends.append((MISSING if absent else first, MISSING if absent == len(rows) else last))
+        return [one for one, _ in ends], [other for _, other in ends]
