@@ -241,7 +241,7 @@ def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
     if not (folder / COUNTERFEITS).exists():
         return None
     held = read_csv(folder / COUNTERFEITS)
-    return held.rename({held.columns[0]: "group"}).cast({"group": pl.Int32})
+    return held.rename({BATCH: "group"}, strict=False).cast({"group": pl.Int32})
 
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -57,12 +58,15 @@ def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
         return np.zeros(view.rows, dtype=np.int64)
     at = number + stored["offset"].to_numpy()[axis]
     at[np.isneginf(number)] = -np.inf
-    labels, nodes = stored["label"].to_list(), stored["node"].to_list()
-    for cut in np.flatnonzero(stored["label"].is_not_null().to_numpy()).tolist():
-        at[cut] = _position(view.axes[axis[cut]], labels[cut], nodes[cut])
+    named = pl.DataFrame({"axis": axis, "label": stored["label"], "node": stored["node"]})
+    distinct = named.filter(pl.col("label").is_not_null()).unique()
+    places = [_position(view.axes[one], label, node) for one, label, node in distinct.iter_rows()]
+    known = distinct.with_columns(pl.Series("place", places, dtype=pl.Float64))
+    found = named.join(known, on=named.columns, how="left", nulls_equal=True, maintain_order="left")["place"]
+    at = np.where(found.is_null().to_numpy(), at, found.fill_null(0.0).to_numpy())
     child = np.stack([stored["left"].to_numpy(), stored["right"].to_numpy()], axis=1).astype(np.int64)
-    found: IntArray = _walked(np.ascontiguousarray(view.points), axis, at, child, k, OUTWEIGHED)
-    return found
+    place: IntArray = _walked(np.ascontiguousarray(view.points), axis, at, child, k, OUTWEIGHED)
+    return place
 
 
 def _position(axis: Axis, label: str, node: str | None = None) -> float:
@@ -74,13 +78,10 @@ def _position(axis: Axis, label: str, node: str | None = None) -> float:
     if label in axis.labels:
         return float(axis.labels.index(label))
     as_number = isinstance(axis.column.hierarchy, Intervals)
-    known, sought = (
-        ([Fraction(text) for text in axis.labels], Fraction(label))
-        if as_number
-        else (list(axis.labels), label)
-    )
+    key: Callable[[str], Any] = Fraction if as_number else str
+    known = [key(text) for text in axis.labels]
     ordered = all(a < b for a, b in pairwise(known))
-    return float(bisect_right(known, sought) - 1) if ordered else np.inf  # type: ignore[type-var]
+    return float(bisect_right(known, key(label)) - 1) if ordered else np.inf
 
 
 @kernel
