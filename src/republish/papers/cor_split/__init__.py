@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from republish.papers.checks import Check, all_of, at_most, below, grows, reaches
+from republish.papers.checks import all_of, at_most, below, graded, grows, prepared, reaches
 from republish.papers.cor_split.measurements import (
     PUBLISHERS,
     SCENARIOS,
@@ -33,69 +33,49 @@ def cells(scale: Scale) -> list[Cell]:
     return [*series, Cell("analysis", run_analysis, {}), *attacked]
 
 
-def nowhere_above(low: str, high: str, factor: float, loosely: float) -> Check:
+@prepared
+def nowhere_above(lines: Lines, low: str, high: str, factor: float, loosely: float) -> Finding:
     """Line `low` is nowhere above `factor` times line `high`; in shape up to `loosely` times."""
-
-    def check(lines: Lines) -> Finding:
-        one, other = lines.together(low, high)
-        if not len(one):
-            return Finding(Outcome.NOT_RUN, "no place in common")
-        worst = float(np.max(one / np.maximum(other, 1e-12)))
-        verdict = Outcome.HOLDS if worst <= factor else Outcome.SHAPE if worst <= loosely else Outcome.FAILS
-        return Finding(
-            verdict,
-            f"{low} {one.mean():.3g}, {high} {other.mean():.3g} on average; at most {worst:.2f} times",
-        )
-
-    return check
+    one, other = lines.together(low, high)
+    if not len(one):
+        return Finding(Outcome.NOT_RUN, "no place in common")
+    worst = float(np.max(one / np.maximum(other, 1e-12)))
+    said = f"{low} {one.mean():.3g}, {high} {other.mean():.3g} on average; at most {worst:.2f} times"
+    return graded(worst <= factor, worst <= loosely, said)
 
 
-def between(line: str, other: str, within: float) -> Check:
+@prepared
+def between(lines: Lines, line: str, other: str, within: float) -> Finding:
     """The two lines differ by at most `within` where both have points; in shape by three times that."""
-
-    def check(lines: Lines) -> Finding:
-        one, two = lines.together(line, other)
-        if not len(one):
-            return Finding(Outcome.NOT_RUN, "no place in common")
-        off = float(np.abs(one - two).max())
-        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 3 * within else Outcome.FAILS
-        return Finding(
-            verdict, f"{line} {one[-1]:.3g} in the end, {other} {two[-1]:.3g}; at most {off:.3g} apart"
-        )
-
-    return check
+    one, two = lines.together(line, other)
+    if not len(one):
+        return Finding(Outcome.NOT_RUN, "no place in common")
+    off = float(np.abs(one - two).max())
+    said = f"{line} {one[-1]:.3g} in the end, {other} {two[-1]:.3g}; at most {off:.3g} apart"
+    return graded(off <= within, off <= 3 * within, said)
 
 
-def on_average(line: str, limit: float) -> Check:
+@prepared
+def on_average(lines: Lines, line: str, limit: float) -> Finding:
     """The mean of the line from the second place on is at least the limit; in shape if it is above 0 everywhere."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)[1:]
-        if not len(values):
-            return Finding(Outcome.NOT_RUN, "fewer than two places")
-        mean = float(values.mean())
-        verdict = Outcome.HOLDS if mean >= limit else Outcome.SHAPE if (values > 0).all() else Outcome.FAILS
-        return Finding(verdict, f"{line} {mean:.3g} on average, {values.min():.3g} to {values.max():.3g}")
-
-    return check
+    values = lines.y(line)[1:]
+    if not len(values):
+        return Finding(Outcome.NOT_RUN, "fewer than two places")
+    mean = float(values.mean())
+    said = f"{line} {mean:.3g} on average, {values.min():.3g} to {values.max():.3g}"
+    return graded(mean >= limit, (values > 0).all(), said)
 
 
-def least_degree(wanted: int, releases: tuple[int, ...], h: float) -> Check:
+@prepared
+def least_degree(lines: Lines, wanted: int, releases: tuple[int, ...], h: float) -> Finding:
     """After each of these numbers of releases, n = `wanted` is the least that stays below h; in shape if after one."""
-
-    def check(lines: Lines) -> Finding:
-        found = {
-            end: min((n for n in (1, 2, 3) if lines.at(f"n = {n}", end) < h), default=0) for end in releases
-        }
-        right = sum(n == wanted for n in found.values())
-        verdict = Outcome.HOLDS if right == len(found) else Outcome.SHAPE if right else Outcome.FAILS
-        said = "; ".join(
-            f"n = {n} after {end} releases ({lines.at(f'n = {n}', end):.3g})" if n else f"none after {end}"
-            for end, n in found.items()
-        )
-        return Finding(verdict, said)
-
-    return check
+    found = {end: min((n for n in (1, 2, 3) if lines.at(f"n = {n}", end) < h), default=0) for end in releases}
+    right = sum(n == wanted for n in found.values())
+    said = "; ".join(
+        f"n = {n} after {end} releases ({lines.at(f'n = {n}', end):.3g})" if n else f"none after {end}"
+        for end, n in found.items()
+    )
+    return graded(right == len(found), right > 0, said)
 
 
 _RELEASES = "releases with the person"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from republish.papers.checks import Check, all_of, at_most, below, grows, reaches
+from republish.papers.checks import all_of, at_most, below, graded, grows, prepared, reaches
 from republish.papers.js_reduce.protocol import (
     BT,
     DIVERSITY,
@@ -31,74 +31,51 @@ GAIN = "adversary gain (0: none, 1: certainty)"
 RELEASE = "release"
 
 
-def first_at_most(line: str, limit: float) -> Check:
+@prepared
+def first_at_most(lines: Lines, line: str, limit: float) -> Finding:
     """At the first place the line is at most the limit; in shape up to half as much again."""
-
-    def check(lines: Lines) -> Finding:
-        found = float(lines.y(line)[0])
-        verdict = (
-            Outcome.HOLDS if found <= limit else Outcome.SHAPE if found <= 1.5 * limit else Outcome.FAILS
-        )
-        return Finding(verdict, f"{line} {found:.3g} at first, limit {limit:g}")
-
-    return check
+    found = float(lines.y(line)[0])
+    return graded(found <= limit, found <= 1.5 * limit, f"{line} {found:.3g} at first, limit {limit:g}")
 
 
-def exceeds_by(line: str, place: int, limit: float) -> Check:
+@prepared
+def exceeds_by(lines: Lines, line: str, place: int, limit: float) -> Finding:
     """Up to a place the line has exceeded the limit; in shape if it does so later."""
-
-    def check(lines: Lines) -> Finding:
-        above = [int(x) for x, y in zip(*lines.points[line], strict=True) if y > limit]
-        if not above:
-            return Finding(Outcome.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
-        verdict = Outcome.HOLDS if above[0] <= place else Outcome.SHAPE
-        return Finding(verdict, f"{line} above {limit:g} from release {above[0]}")
-
-    return check
+    above = [int(x) for x, y in zip(*lines.points[line], strict=True) if y > limit]
+    if not above:
+        return Finding(Outcome.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
+    return graded(above[0] <= place, True, f"{line} above {limit:g} from release {above[0]}")
 
 
-def descends(line: str, by: float = 0.1) -> Check:
+@prepared
+def descends(lines: Lines, line: str, by: float = 0.1) -> Finding:
     """The last value lies below the highest by this share of it; in shape if it lies below at all."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        top, last = float(values.max()), float(values[-1])
-        verdict = Outcome.HOLDS if last <= (1 - by) * top else Outcome.SHAPE if last < top else Outcome.FAILS
-        return Finding(verdict, f"{line} {top:.3g} at most, {last:.3g} in the end")
-
-    return check
+    values = lines.y(line)
+    top, last = float(values.max()), float(values[-1])
+    return graded(last <= (1 - by) * top, last < top, f"{line} {top:.3g} at most, {last:.3g} in the end")
 
 
-def close(one: str, other: str, within: float) -> Check:
+@prepared
+def close(lines: Lines, one: str, other: str, within: float) -> Finding:
     """On average two lines differ by at most so much; in shape by twice that."""
-
-    def check(lines: Lines) -> Finding:
-        first, second = lines.together(one, other)
-        off = float(abs(first - second).mean())
-        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 2 * within else Outcome.FAILS
-        return Finding(verdict, f"{one} and {other} differ by {off:.3g} on average")
-
-    return check
+    first, second = lines.together(one, other)
+    off = float(abs(first - second).mean())
+    return graded(off <= within, off <= 2 * within, f"{one} and {other} differ by {off:.3g} on average")
 
 
-def rises_little(line: str, by: float) -> Check:
+@prepared
+def rises_little(lines: Lines, line: str, by: float) -> Finding:
     """The last value exceeds the first by at most so much; in shape by twice that."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        rise = float(values[-1] - values[0])
-        verdict = Outcome.HOLDS if rise <= by else Outcome.SHAPE if rise <= 2 * by else Outcome.FAILS
-        return Finding(
-            verdict, f"{line} from {values[0]:.3g} to {values[-1]:.3g}, {values.max():.3g} at most"
-        )
-
-    return check
+    values = lines.y(line)
+    rise = float(values[-1] - values[0])
+    said = f"{line} from {values[0]:.3g} to {values[-1]:.3g}, {values.max():.3g} at most"
+    return graded(rise <= by, rise <= 2 * by, said)
 
 
 def _least_blurred(lines: Lines) -> Finding:
     found, best = lines.at(SHOWN, PAPERS), min(lines.at(SHOWN, technique) for technique in RIVALS)
-    verdict = Outcome.HOLDS if found <= best else Outcome.SHAPE if found <= 2 * best else Outcome.FAILS
-    return Finding(verdict, f"{PAPERS} {found:.3g}, the least of the others {best:.3g}")
+    said = f"{PAPERS} {found:.3g}, the least of the others {best:.3g}"
+    return graded(found <= best, found <= 2 * best, said)
 
 
 def _attack(
