@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from republish.arrays import FloatArray
 
 Value = str | float | int | bool
 Row = dict[str, Value]
+Axis = tuple[str, str]
 
 
 class Outcome(Enum):
@@ -175,6 +177,13 @@ class Figure:
                 for key, part in parts.items()
             }
         )
+
+
+def figure(
+    name: str, title: str, study: str, x: Axis, y: Axis, *claims: Claim, line: str = "line", **how: Any
+) -> Figure:
+    """A figure with these claims; an axis is a column and its label."""
+    return Figure(name, title, study, x[0], y[0], line, (x[1], y[1]), claims, **how)
 
 
 @dataclass(frozen=True)
