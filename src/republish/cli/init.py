@@ -150,7 +150,6 @@ def init(
 
 
 def _say(made: Series, folder: Path, one_table: bool) -> None:
-    """What the new series promises, where its secret lies and what comes next."""
     policy = made.policy
     name, promises = policy.publisher.name, policy.promises
     say(f"made {folder}: {name}, every group satisfies {promises['one_table']}")

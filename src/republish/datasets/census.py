@@ -81,7 +81,6 @@ class CensusSeries:
 
     @property
     def schema_toml(self) -> str:
-        """The text of `schema.toml`."""
         return _SCHEMA
 
     def __len__(self) -> int:

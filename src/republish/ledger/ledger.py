@@ -96,19 +96,15 @@ class Ledger:
 
     @property
     def head(self) -> Entry:
-        """The last entry."""
         return self.entries()[-1]
 
     def releases(self) -> tuple[Entry, ...]:
-        """The entries that brought a release, oldest first."""
         return self.entries().releases
 
     def folder(self, release: int) -> Path:
-        """Where the files of a release lie now."""
         return resolve(self.layout, self.entries(), release)
 
     def path(self, name: str) -> Path:
-        """Where a file that an entry names lies now."""
         release, inner = split_name(name)
         return self.layout.store / inner if release is None else self.folder(release) / inner
 

@@ -158,7 +158,6 @@ def _trend(lines: Lines, line: str, sign: float, by: float) -> Finding:
 
 
 def _ranks(places: list[Value]) -> IntArray:
-    """The number of each place in their order."""
     known = {place: rank for rank, place in enumerate(dict.fromkeys(places))}
     return np.array([known[place] for place in places], dtype=np.int64)
 

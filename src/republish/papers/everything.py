@@ -100,7 +100,6 @@ def run_changing(scale: Scale, *, setting: str) -> list[Row]:
 
 
 def _series(files: GeneratedFiles, publisher: Publisher, scale: Scale) -> SeededSeries:
-    """A new series beside the generated files."""
     made = SeededSeries.create(
         files.folder / "series",
         files.schema,

@@ -76,7 +76,6 @@ class Trail:
         self.last: PublishedView | None = None
 
     def add(self, one: PublishedView) -> None:
-        """Keep the next release."""
         assert one.view.people is not None
         self._seen.append((one.view.people, one.view.codes, one.rows, one.grouping))
         self.last = one
@@ -108,7 +107,6 @@ class SeededSeries(Series):
     """A stored series whose secret follows from its seed, so that a study can be run again and gives the same."""
 
     def secret(self) -> Secret:
-        """The secret of its seed."""
         return secret_of(self.policy.seed)
 
 

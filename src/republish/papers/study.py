@@ -72,15 +72,12 @@ class Lines:
     points: Mapping[str, tuple[list[Value], FloatArray]]
 
     def y(self, name: str) -> FloatArray:
-        """The values of one line."""
         return self.points[name][1]
 
     def at(self, name: str, x: Value) -> float:
-        """The value of one line at one place."""
         return self.places(name)[x]
 
     def places(self, name: str) -> dict[Value, float]:
-        """Every place of one line, and its value there."""
         found: dict[Value, list[float]] = {}
         for x, y in zip(*self.points[name], strict=True):
             found.setdefault(x, []).append(float(y))

@@ -51,7 +51,6 @@ class ReleaseFacts:
         return self.rows - self.suppressed + self.counterfeits
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
 
@@ -83,12 +82,10 @@ class SeriesFacts:
 
     @property
     def last(self) -> ReleaseFacts | None:
-        """The newest release."""
         return self.releases[-1] if self.releases else None
 
     @property
     def sensitive(self) -> str | None:
-        """The name of the sensitive column."""
         return next((column["name"] for column in self.columns if column["role"] == "sensitive"), None)
 
     @property

@@ -199,7 +199,6 @@ def attack_html(result: Result) -> str:
 
 
 def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
-    """Figures over the releases as lines."""
     return picture(lambda file: _draw(followed, file), says)
 
 

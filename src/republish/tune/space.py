@@ -23,17 +23,9 @@ _LARGEST_M = 12
 class Trial(Protocol):
     """What draws a number; optuna's trials do."""
 
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
-        """A whole number."""
-        ...
-
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
-        """A number."""
-        ...
-
-    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """One of some things."""
-        ...
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any: ...
 
 
 @dataclass(frozen=True)

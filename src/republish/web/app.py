@@ -34,7 +34,6 @@ class Static(StaticFiles):
     """Files of the package: kept by browsers for a day, for a year where the address names a version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file with how long it may be kept."""
         response = await super().get_response(path, scope)
         versioned = b"v=" in scope["query_string"]
         response.headers["Cache-Control"] = (

@@ -61,11 +61,9 @@ class Desk:
 
     @property
     def home(self) -> Path | None:
-        """Where new series are made, `None` where only single series were given."""
         return self.index.home
 
     def paths(self) -> dict[str, Path]:
-        """The folder of every series by its name, which keeps it for as long as the desk lives."""
         return self.index.paths()
 
     def path(self, name: str) -> Path:
@@ -77,7 +75,6 @@ class Desk:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[Series]:
-        """The series, closed afterwards."""
         from republish.series import Series
 
         series = Series.open(self.path(name))
@@ -109,7 +106,6 @@ class Desk:
             return f"an unforeseen {type(problem).__name__} when it was opened; restore it from a backup"
 
     def one(self, name: str) -> SeriesFacts:
-        """The facts of a series as they are now."""
         from republish.report.facts import facts_of
 
         with self.opened(name) as series:
@@ -139,7 +135,6 @@ class Desk:
     # One release ----------------------------------------------------------------------------------
 
     def one_release(self, name: str, number: int) -> ReleaseFacts:
-        """The facts of a release."""
         releases = self.one(name).releases
         if not 1 <= number <= len(releases):
             raise NotFound(f"there is no release {number}; the series has {len(releases)}")
@@ -175,7 +170,6 @@ class Desk:
         return found
 
     def report(self, name: str, format: str = "html") -> str:  # noqa: A002 - the word of `make_report`
-        """The disclosure report."""
         from republish.report import make_report
 
         with self.opened(name) as series:
@@ -184,11 +178,9 @@ class Desk:
         return text
 
     def tuned(self, name: str) -> list[dict[str, Any]]:
-        """The frontiers that `tune` kept beside the series, the newest last."""
         return documents.frontiers(self.path(name))
 
     def audit_lines(self, name: str) -> list[dict[str, Any]]:
-        """The last lines of the audit log, oldest first."""
         return audit.lines(self.path(name))
 
     # Uploads --------------------------------------------------------------------------------------
@@ -312,11 +304,9 @@ class Desk:
         return self.one(name)
 
     def publishers(self) -> list[dict[str, Any]]:
-        """Every publisher with what it is for and its parameters."""
         return documents.publishers()
 
     def note(self, name: str, action: str, outcome: str, **facts: Any) -> None:
-        """Write a line into the audit log of a series."""
         audit.note(self.path(name), action, outcome, **facts)
 
     def note_login(self, how: str) -> None:
@@ -332,7 +322,6 @@ class Desk:
             self._noted.add((name, view.id))
 
     def close(self) -> None:
-        """End all jobs and erase all uploads."""
         self.jobs.close()
         self.uploads.close()
 

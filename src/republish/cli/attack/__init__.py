@@ -56,7 +56,6 @@ def attack(
 
 
 def _document(found: SeriesAttack) -> dict[str, Any]:
-    """Everything that was found, as a JSON document."""
     from republish.attacks import AttackResult
 
     assignment = found.source.assignment
@@ -73,7 +72,6 @@ def _document(found: SeriesAttack) -> dict[str, Any]:
 
 
 def _say(found: SeriesAttack, plot: Path | None) -> None:
-    """Everything that was found, as text."""
     from republish.cli.attack.replay import say_replays
 
     assignment = found.source.assignment

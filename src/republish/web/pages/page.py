@@ -60,7 +60,6 @@ class Page:
         self.environment = environment()
 
     def page(self, request: Request, template: str, status: int = 200, **given: Any) -> HTMLResponse:
-        """A page, with what every page needs."""
         limit = self.desk.uploads.limit
         ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size(limit)}
         return HTMLResponse(self.environment.get_template(template).render(**ours, **given), status)

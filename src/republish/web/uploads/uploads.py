@@ -85,7 +85,6 @@ class Receiver:
         return Upload(self.id, path, self._bytes, kind, self._digest.hexdigest())
 
     def discard(self) -> None:
-        """Remove what came in."""
         self._file.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -105,7 +104,6 @@ class Uploads:
         self._doomed: set[str] = set()
 
     def receive(self) -> Receiver:
-        """Begin an upload."""
         self._expire()
         if len(self._uploads) >= _AT_ONCE:
             raise Busy(f"the desk keeps at most {_AT_ONCE} uploads; publish or delete some of them first")
@@ -129,7 +127,6 @@ class Uploads:
             raise
 
     def get(self, upload: str) -> Upload:
-        """The upload of that id."""
         self._expire()
         with self._lock:
             if upload not in self._uploads:
@@ -172,7 +169,6 @@ class Uploads:
             shutil.rmtree(found[0].path.parent, ignore_errors=True)
 
     def close(self) -> None:
-        """Erase everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._held is not None:
             os.close(self._held)
