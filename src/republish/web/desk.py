@@ -136,14 +136,13 @@ class Desk:
 
     def one_release(self, name: str, number: int) -> ReleaseFacts:
         releases = self.one(name).releases
-        if not 1 <= number <= len(releases):
-            raise NotFound(f"there is no release {number}; the series has {len(releases)}")
+        _require_release(number, len(releases))
         return releases[number - 1]
 
     def release_picture(self, name: str, number: int, axes: tuple[str, str] | None = None) -> dict[str, Any]:
         """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
         with self.opened(name) as series:
-            _require_release(series, number)
+            _require_release(number, len(series.records))
             return documents.picture(series.release(number), axes)
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
@@ -152,7 +151,7 @@ class Desk:
         `withdrawn` says that a withdrawn release is wanted all the same.
         """
         with self.opened(name) as series:
-            _require_release(series, number)
+            _require_release(number, len(series.records))
             try:
                 found = taken(series, number, file, withdrawn)
             except (LedgerError, Withdrawn) as problem:
@@ -387,8 +386,7 @@ class Desk:
             ended.message += f": there are {releases}, {before} before"
 
 
-def _require_release(series: Series, number: int) -> None:
-    count = len(series.records)
+def _require_release(number: int, count: int) -> None:
     if not 1 <= number <= count:
         raise NotFound(f"there is no release {number}; the series has {count}")
 

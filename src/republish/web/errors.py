@@ -39,6 +39,11 @@ def kind_of(status: int) -> str:
     return _KINDS.get(status, "Refused" if status < 500 else "Unforeseen")
 
 
+def heading_of(status: int) -> str:
+    """What stands above a page that says why something did not work."""
+    return _HEADINGS.get(status, "That did not work")
+
+
 def status_of(problem: RepublishError) -> int:
     """How HTTP says what the tool refused."""
     status = getattr(problem, "status", None)
@@ -85,8 +90,7 @@ def page(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """The error as a page."""
-    heading = _HEADINGS.get(status, "That did not work")
-    said = {"title": heading, "message": sentence(message), "remedy": remedy}
+    said = {"title": heading_of(status), "message": sentence(message), "remedy": remedy}
     bare = not getattr(connection.state, "csrf", "")
     return render("problem.html", status, headers, error=said, back=None, bare=bare)
 

@@ -164,12 +164,8 @@ def main() -> None:
 
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
-    for name in (
-        "republish.publishing.run",
-        "republish.attacks.assessments",
-        "republish.attacks",
-    ):  # before there is work
-        import_module(name)
+    for name in ("publishing.run", "attacks.assessments", "attacks"):  # before there is work
+        import_module(f"republish.{name}")
     while True:
         found = outcome_of(tasks.get(), say)
         last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_KB

@@ -95,7 +95,8 @@ class Uploads:
     def __init__(self, limit: int = LIMIT, parent: Path | None = None) -> None:
         self.limit = limit
         above = Path(parent or tempfile.gettempdir())
-        _remove_abandoned(above)
+        for folder in _abandoned(above):
+            shutil.rmtree(folder, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
         self._held = _hold(self.folder)
         self._lock = threading.Lock()
@@ -242,6 +243,7 @@ def _hold(folder: Path) -> int | None:
 
 
 def _abandoned(above: Path) -> Iterator[Path]:
+    """What desks left that were killed."""
     for folder in above.glob(f"{_PREFIX}*"):
         if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
             continue
@@ -256,9 +258,3 @@ def _abandoned(above: Path) -> Iterator[Path]:
             continue
         finally:
             os.close(descriptor)
-
-
-def _remove_abandoned(above: Path) -> None:
-    """Erase what desks left that were killed."""
-    for folder in _abandoned(above):
-        shutil.rmtree(folder, ignore_errors=True)
