@@ -226,13 +226,16 @@ def verify(
 
 
 def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
-    from republish.gate.run import judge_again
     from republish.series import Series
 
     opened = Series.open(folder).snapshot()
+    verdict = None
     with counted("verifying") as progress:
         found = opened.verify(progress, where)
-        verdict = judge_again(opened) if gate else None
+        if gate:
+            from republish.gate.run import judge_again
+
+            verdict = judge_again(opened)
     passed = verdict is None or verdict.passed
     if as_json:
         say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})

@@ -15,7 +15,7 @@ from typing import Final, Self
 import numpy as np
 import polars as pl
 
-from republish.datasets.layout import hierarchy_csv, identifiers, labels, toml_list, write_series
+from republish.datasets.layout import hierarchy_csv, identifiers, labels, schema_toml, toml_list, write_series
 from republish.datasets.progression import (
     AGE_BREAKS,
     CLASSES,
@@ -226,31 +226,17 @@ def _class_columns(group: Codes) -> dict[str, pl.Series]:
     }
 
 
-_SCHEMA: Final = f"""\
-[columns.patient]
-role = "identifier"
-
-[columns.age]
-role = "quasi-identifier"
-kind = "number"
-domain = [{AGE_BREAKS[0]}, {AGE_BREAKS[-1] - 1}]
-
-[columns.gender]
-role = "quasi-identifier"
-kind = "category"
-domain = {toml_list(GENDERS)}
-
-[columns.weight]
-role = "quasi-identifier"
-kind = "number"
-domain = [{WEIGHT_BREAKS[0]}, {WEIGHT_BREAKS[-1] - 1}]
-
-[columns.diagnosis]
-role = "sensitive"
-kind = "category"
-domain = {toml_list(VALUES)}
-hierarchy = "diagnosis.csv"
-"""
+_SCHEMA: Final = schema_toml(
+    patient={"role": "identifier"},
+    age={"role": "quasi-identifier", "kind": "number", "domain": (AGE_BREAKS[0], AGE_BREAKS[-1] - 1)},
+    gender={"role": "quasi-identifier", "kind": "category", "domain": GENDERS},
+    weight={
+        "role": "quasi-identifier",
+        "kind": "number",
+        "domain": (WEIGHT_BREAKS[0], WEIGHT_BREAKS[-1] - 1),
+    },
+    diagnosis={"role": "sensitive", "kind": "category", "domain": VALUES, "hierarchy": "diagnosis.csv"},
+)
 
 _KNOWLEDGE: Final = f"""\
 # A person's class is found from the quasi-identifiers: a number falls in the band whose break it has reached

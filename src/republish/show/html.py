@@ -203,10 +203,9 @@ def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
 
 
 def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
-    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot
+    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot, save
 
-    pyplot = load_pyplot()
-    figure, panel = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
+    figure, panel = load_pyplot().subplots(figsize=(6, 2.6), layout="constrained")
     for place, (name, figures) in enumerate(followed.items()):
         panel.plot(
             range(1, len(figures) + 1),
@@ -220,8 +219,7 @@ def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
     panel.set(xlabel="release", ylim=(-0.02, 1.02))
     panel.xaxis.get_major_locator().set_params(integer=True)
     panel.legend(fontsize=8)
-    figure.savefig(file, dpi=100)
-    pyplot.close(figure)
+    save(figure, file, dpi=100)
 
 
 def page(parts: Sequence[str]) -> str:
