@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from copy import copy as same
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import IO, Any, cast
 
 from republish.errors import LedgerError
@@ -295,9 +294,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -78,10 +78,8 @@ class Desk:
         from republish.series import Series
 
         series = Series.open(self.path(name))
-        try:
+        with closing(series.ledger):
             yield series
-        finally:
-            series.ledger.close()
 
     def series(self) -> list[SeriesFacts]:
         """The facts of every series that can be opened; `broken` says why others cannot."""
