@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from republish.attacks import Adversary, attack, granted_view
-from republish.datasets import census, hospital
+from republish.datasets import hospital
 from republish.knowledge import Knowledge
 from republish.papers.checks import all_of, at_most, lower, reaches, told
-from republish.papers.releases import GeneratedFiles, SeededSeries, generated
+from republish.papers.releases import GeneratedFiles, SeededSeries, generated, replaced
 from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale, figure
 from republish.publishers import (
     BangA,
@@ -63,16 +63,7 @@ def run_persistent(scale: Scale, *, setting: str) -> list[Row]:
     """One publisher on a census whose values stay, against attacks that exclude values."""
     views, rows = VIEWS[scale.quick], ROWS[scale.quick]
     people = int(1.2 * rows * (1 + CHURN * views))
-    data = census(
-        people=people,
-        rows=rows,
-        views=views,
-        insert=CHURN,
-        delete=CHURN,
-        update=0,
-        reinsert=0,
-        seed=scale.seed,
-    )
+    data = replaced(people, rows, views, CHURN, scale.seed)
     with generated(data) as files:
         series = _series(files, PERSISTENT[setting](), scale)
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data]))

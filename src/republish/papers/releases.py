@@ -136,7 +136,23 @@ def generated(data: CensusSeries | HospitalSeries) -> Iterator[GeneratedFiles]:
         yield GeneratedFiles(folder, schema, known, sorted((folder / "views").iterdir()))
 
 
+def replaced(people: int, rows: int, views: int, share: float, seed: int) -> CensusSeries:
+    """A census of which this share is exchanged from view to view, and nobody changes or comes back."""
+    return census(people, rows, views, insert=share, delete=share, update=0, reinsert=0, seed=seed)
+
+
 def census_schema() -> Schema:
     """The schema of every census series."""
     with generated(census(people=10, rows=1, views=1)) as data:
         return data.schema
+
+
+def read_views(
+    tables: Iterable[pl.DataFrame | Path], schema: Schema, secret: Secret
+) -> tuple[Microdata, ...]:
+    """The views of a series with pseudonyms, read as they would be for publication."""
+    values, found = None, []
+    for table in tables:
+        found.append(read_view(table, schema, values).pseudonymous(secret))
+        values = found[-1].values
+    return tuple(found)

@@ -15,7 +15,7 @@ from republish.attacks.results import Findings
 from republish.datasets import PRESETS, census
 from republish.datasets.census import Protocol
 from republish.metrics import Workload, estimated_counts, relative_error, true_counts
-from republish.papers.releases import Trail, history_of_all, publish_all
+from republish.papers.releases import Trail, history_of_all, publish_all, replaced
 from republish.papers.study import Row, Scale
 from republish.publishers import CorSplit, MInvariance, Publisher
 from republish.publishers.breach import breach_probability
@@ -74,16 +74,8 @@ def run_attacked(scale: Scale, *, publisher: str) -> list[Row]:
     """
     size = sizes_of(scale)
     views = size.views or LONGEST
-    data = census(
-        people=round(size.attacked_rows * (1 + 0.1 * views)),
-        rows=size.attacked_rows,
-        views=views,
-        insert=0.1,
-        delete=0.1,
-        update=0,
-        reinsert=0,
-        seed=scale.seed,
-    )
+    people = round(size.attacked_rows * (1 + 0.1 * views))
+    data = replaced(people, size.attacked_rows, views, 0.1, scale.seed)
     history = history_of_all(publish_all(data, PUBLISHERS[publisher], scale.seed))
     rows: list[Row] = []
     for releases in sorted({*range(4, views + 1, 4), views}):
