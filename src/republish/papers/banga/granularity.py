@@ -45,13 +45,9 @@ def run_growing(scale: Scale, *, how: str) -> list[Row]:
         view = customers(scale, clustered=True, share=share)
         grouping = publisher.publish(view, memory, np.random.default_rng(0))
         memory = publisher.remember(view, grouping, memory)
-        rows.append(
-            {
-                "release": release + 1,
-                "penalty": global_certainty_penalty(released(view, grouping)),
-                "smallest": int(np.bincount(grouping.group).min()),
-            }
-        )
+        penalty = global_certainty_penalty(released(view, grouping))
+        smallest = int(np.bincount(grouping.group).min())
+        rows.append({"release": release + 1, "penalty": penalty, "smallest": smallest})
     return rows
 
 
