@@ -47,13 +47,10 @@ class Scale:
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation, kept once it is finished: `run(scale, **settings)` returns rows.
+    """One computation, kept once it is finished: `run(scale, **settings)` returns rows of a `study`.
 
-    Attributes:
-        study: whose rows these are; figures name the study that they show.
-        run: a function of a module, so that another process can call it.
-        settings: what it is called with, and columns of its rows.
-        timed: its rows tell how long something took, so nothing else runs meanwhile.
+    `run` is a function of a module, so that another process can call it; `settings` are columns of its rows too. Where
+    rows tell how long something took, it is `timed` and nothing else runs meanwhile.
     """
 
     study: str
@@ -92,13 +89,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of a figure, in our words.
-
-    Attributes:
-        says: the claim.
-        tolerance: what counts as holding, in words; the same as `check` decides.
-        check: looks at our numbers.
-    """
+    """What the paper says of a figure, in our words; `tolerance` says what counts as holding, as `check` decides."""
 
     says: str
     tolerance: str
@@ -109,15 +100,9 @@ class Claim:
 class Figure:
     """One figure or table of a paper, made of the rows of one study.
 
+    `line` is the column that tells lines apart; `labels` are of both axes, with units.
+
     Attributes:
-        name: as the paper numbers it.
-        title: what is to be seen.
-        study: whose rows.
-        x: the column along the axis.
-        y: the column of the values.
-        line: the column that tells lines apart.
-        labels: of the two axes, with units.
-        claims: what the paper says of it.
         where: which rows: columns with the value, or the values, they must have.
         bars: bars instead of lines.
         points: points that no line joins; all are kept where several share a place.
@@ -185,16 +170,7 @@ def figure(
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's experiments.
-
-    Attributes:
-        name: as it is asked for on the command line.
-        title: of the page.
-        citation: what is reproduced.
-        data: what our data are, and how they differ from the paper's.
-        cells: all computations at a scale.
-        figures: in the order of the paper.
-    """
+    """A paper's experiments; `data` says what ours are and how they differ from the paper's."""
 
     name: str
     title: str

@@ -51,13 +51,9 @@ def plot_regions(
 ) -> None:
     """Draw nested regions over two quasi-identifiers, and beside them the groups that blocks were clustered into.
 
-    Inner regions lie on the regions around them, so that what is seen of a region is its block.
-
-    Args:
-        release: one with levels, as `BangA(shape="region")` makes it.
-        path: where the picture goes.
-        clustered: a release of the same view in boxes.
-        axes: the names of two quasi-identifiers; without them the two that tell most.
+    Inner regions lie on the regions around them, so that what is seen of a region is its block. `BangA(shape="region")`
+    makes such a release; `clustered` is one of the same view in boxes. Without `axes`, the names of two
+    quasi-identifiers, the two that tell most are drawn.
 
     Raises:
         PolicyError: the release has no levels, or there are no such quasi-identifiers.
@@ -187,9 +183,7 @@ def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
 def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
     """Draw what attacks found after each release, each of everyone until then; one colour for each, by its name.
 
-    Args:
-        found: what `republish.attacks.over_time` returns, by the name to show.
-        path: where the picture goes.
+    `found` is what `republish.attacks.over_time` returns, by the name to show.
     """
     save(attacks_figure(found), path, dpi=100)
 

@@ -148,11 +148,11 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
 def _worst_of(series: SeriesFacts) -> Assessment | None:
     """The assessment that found most, of those that are still true; the newest where none is."""
     true = [one for one, holds in zip(series.assessments, series.current, strict=True) if holds]
-    return max(true or series.assessments[-1:], key=_most_determined, default=None)
 
+    def most(one: Assessment) -> float:
+        return max((after[-1].determined_share for after in one.found.values()), default=0.0)
 
-def _most_determined(one: Assessment) -> float:
-    return max((after[-1].determined_share for after in one.found.values()), default=0.0)
+    return max(true or series.assessments[-1:], key=most, default=None)
 
 
 def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
