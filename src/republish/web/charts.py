@@ -83,8 +83,7 @@ def _figure(found: Mapping[str, Any], limit: str) -> float | None:
     if limit == "max_undecided":
         unclear = found.get("unclear")
         return None if unclear is None else unclear["people"] / max(found["people"], 1)
-    value: float | None = found.get(LIMITS[limit])
-    return value
+    return found.get(LIMITS[limit])
 
 
 def gate_state(series: SeriesFacts) -> str:
