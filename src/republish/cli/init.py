@@ -150,30 +150,25 @@ def init(
 
 
 def _say(made: Series, folder: Path, one_table: bool) -> None:
-    """What the new series promises, where its secret lies and what comes next."""
+    from republish.publishing.policy_record import safer_publishers
+
     policy = made.policy
     name, promises = policy.publisher.name, policy.promises
     say(f"made {folder}: {name}, every group satisfies {promises['one_table']}")
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
     else:
-        _warn_one_table(name, one_table)
+        say(
+            f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"
+        )
+        if not one_table:
+            say("      from the second release on it needs one_table = true in series.toml")
     if policy.gate is not None:
         say(f"every release must pass the gate: {policy.gate.sentence()}")
     if policy.store is not None:
         say(f"releases and memory lie in {policy.store}")
     say(f"the secret is {folder / 'private' / 'secret.key'}: keep it, and a backup of it, to yourselves")
     say(f"next: republish publish {folder} VIEW.csv")
-
-
-def _warn_one_table(name: str, accepted: bool) -> None:
-    from republish.publishing.policy_record import safer_publishers
-
-    say(
-        f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"
-    )
-    if not accepted:
-        say("      from the second release on it needs one_table = true in series.toml")
 
 
 def _ask(proposal: Any) -> Any:

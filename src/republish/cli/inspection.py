@@ -13,10 +13,8 @@ from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
 
 if TYPE_CHECKING:
-    from republish.gate.verdict import Verdict
     from republish.parts import Engine
     from republish.series import Series
-    from republish.verify.check import Verification
 
 _HIDDEN = {
     "files",
@@ -231,9 +229,13 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
     from republish.series import Series
 
     opened = Series.open(folder).snapshot()
+    verdict = None
     with counted("verifying") as progress:
         found = opened.verify(progress, where)
-        verdict = _judged_again(opened) if gate else None
+        if gate:
+            from republish.gate.run import judge_again
+
+            verdict = judge_again(opened)
     passed = verdict is None or verdict.passed
     if as_json:
         say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})
@@ -241,7 +243,9 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
         for problem in found.problems:
             say(f"problem: {problem}")
         for release, verification in found.releases.items():
-            _say_broken(f"release {release}: ", verification)
+            for check in verification.checks:
+                if not check.holds:
+                    say(f"broken: release {release}: {check.sentence()}")
         records = opened.records
         promised = records[-1].payload["promises"] if records else opened.policy.promises
         if found.holds:
@@ -275,12 +279,6 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
     raise typer.Exit(0 if found.holds and passed else 1)
 
 
-def _judged_again(series: Series) -> Verdict:
-    from republish.gate.run import judge_again
-
-    return judge_again(series)
-
-
 def _verify_table(table: Path, schema: Path | None, require: str, as_json: bool) -> None:
     from republish.errors import PolicyError
     from republish.requirements import parse_requirements
@@ -301,12 +299,6 @@ def _verify_table(table: Path, schema: Path | None, require: str, as_json: bool)
         rows = [(c.promise, c.holds, c.reached, c.groups, c.rows) for c in found.checks]
         say_table(("promise", "holds", "weakest group", "groups against it", "rows against it"), rows)
     raise typer.Exit(0 if found.holds else 1)
-
-
-def _say_broken(where: str, verification: Verification) -> None:
-    for check in verification.checks:
-        if not check.holds:
-            say(f"broken: {where}{check.sentence()}")
 
 
 @gathered

@@ -111,7 +111,6 @@ def publish(
 
 
 def _say_published(done: Published, series: Series, dry_run: bool) -> None:
-    """What was published, who is in it, what was verified, and what is not protected."""
     from republish.publishing.about import limits_of
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))

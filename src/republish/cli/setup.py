@@ -45,7 +45,6 @@ class GenerateOptions:
     reinsert: float | None = option(None, _RATE)
 
     def given(self) -> dict[str, Any]:
-        """The settings that were given."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 

@@ -81,7 +81,6 @@ def _say_series(series: Series) -> None:
 
 
 def _say_attacks(safe: Series, plain: Series) -> None:
-    """The same adversaries on both series."""
     say("")
     say("An adversary who keeps all releases, and knows who is in which group and when each value changed:")
     adversary = Adversary()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any
 
@@ -56,15 +56,13 @@ def current_assessments(facts: SeriesFacts) -> list[Assessment]:
 
 
 def _joined(before: Assessment, after: Assessment) -> Assessment:
-    found = before.found | after.found
-    return Assessment(
-        after.made_at,
-        after.head,
-        after.releases,
-        after.adversary,
-        found,
-        {name: why for name, why in (before.left_out | after.left_out).items() if name not in found},
-        {name: doubt for name, doubt in before.unclear.items() if name not in after.found} | after.unclear,
+    found, left_out = before.found | after.found, before.left_out | after.left_out
+    unclear = {name: doubt for name, doubt in before.unclear.items() if name not in after.found}
+    return replace(
+        after,
+        found=found,
+        left_out={name: why for name, why in left_out.items() if name not in found},
+        unclear=unclear | after.unclear,
     )
 
 
@@ -82,11 +80,7 @@ def checks_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
     for release in releases:
         for check in release.checks:
             row = rows.setdefault(check["promise"], {"releases": 0, "held": 0, "unchecked": 0, "span": []})
-            row["promise"], row["meaning"], row["reached"] = (
-                check["promise"],
-                check["meaning"],
-                check["reached"],
-            )
+            row |= {key: check[key] for key in ("promise", "meaning", "reached")}
             row["releases"] += 1
             row["held"] += bool(check["holds"])
             row["unchecked"] += check.get("unchecked", 0)

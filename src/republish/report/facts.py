@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from republish.policy import Policy
     from republish.series import Series
 
+_AS_RECORDED = ("as_of", "rows", "suppressed", "counterfeits", "groups", "arrivals", "measures", "tool")
+
 
 @dataclass(frozen=True)
 class ReleaseFacts:
@@ -51,7 +53,6 @@ class ReleaseFacts:
         return self.rows - self.suppressed + self.counterfeits
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
 
@@ -83,12 +84,10 @@ class SeriesFacts:
 
     @property
     def last(self) -> ReleaseFacts | None:
-        """The newest release."""
         return self.releases[-1] if self.releases else None
 
     @property
     def sensitive(self) -> str | None:
-        """The name of the sensitive column."""
         return next((column["name"] for column in self.columns if column["role"] == "sensitive"), None)
 
     @property
@@ -175,39 +174,24 @@ def _gate(policy: Policy) -> dict[str, Any] | None:
 
 
 def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
+    payload = entry.payload
     try:
-        return _recorded(entry, withdrawn)
+        published = {name: found for name, found in payload["files"].items() if name.startswith("releases/")}
+        return ReleaseFacts(
+            number=entry.release or 0,
+            recorded_at=entry.recorded_at,
+            checks=payload["verification"]["checks"],
+            holds=payload["verification"]["holds"],
+            gate=payload.get("gate"),
+            withdrawn=withdrawn,
+            digest=entry.digest,
+            files={name.split("/", 2)[2]: found["digest"] for name, found in published.items()},
+            **{name: payload[name] for name in _AS_RECORDED},
+        )
     except (KeyError, TypeError, AttributeError):
         raise LedgerError(
             f"entry {entry.seq} of the ledger does not say what every release does; restore the series from a backup"
         ) from None
-
-
-def _recorded(entry: Entry, withdrawn: bool) -> ReleaseFacts:
-    payload = entry.payload
-    verification = payload["verification"]
-    return ReleaseFacts(
-        number=entry.release or 0,
-        as_of=payload["as_of"],
-        recorded_at=entry.recorded_at,
-        rows=payload["rows"],
-        suppressed=payload["suppressed"],
-        counterfeits=payload["counterfeits"],
-        groups=payload["groups"],
-        arrivals=payload["arrivals"],
-        measures=payload["measures"],
-        checks=verification["checks"],
-        holds=verification["holds"],
-        gate=payload.get("gate"),
-        withdrawn=withdrawn,
-        digest=entry.digest,
-        files={
-            name.split("/", 2)[2]: found["digest"]
-            for name, found in payload["files"].items()
-            if name.startswith("releases/")
-        },
-        tool=payload["tool"],
-    )
 
 
 def _problems(policy: Policy, releases: list[Entry]) -> list[str]:

@@ -16,7 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
-from republish.show.numbers import day, number
+from republish.show.numbers import day, is_number, number
 
 if TYPE_CHECKING:
     from republish.attacks import Result, Summary
@@ -42,7 +42,7 @@ _CELL = "text-align:{};padding:.15em .6em;white-space:nowrap"
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
     """A table in HTML; columns of numbers stand to the right."""
-    right = [all(row[i] is None or _is_number(row[i]) for row in rows) for i in range(len(columns))]
+    right = [all(row[i] is None or is_number(row[i]) for row in rows) for i in range(len(columns))]
     head = "".join(_cell("th", name, right[i]) for i, name in enumerate(columns))
     body = "".join(
         "<tr>" + "".join(_cell("td", number(cell), right[i]) for i, cell in enumerate(row)) + "</tr>"
@@ -57,10 +57,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = 
 def _cell(tag: str, text: str, right: bool) -> str:
     scope = ' scope="col"' if tag == "th" else ""
     return f'<{tag}{scope} style="{_CELL.format("right" if right else "left")}">{escape(text)}</{tag}>'
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def note(text: str) -> str:
@@ -199,15 +195,13 @@ def attack_html(result: Result) -> str:
 
 
 def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
-    """Figures over the releases as lines."""
     return picture(lambda file: _draw(followed, file), says)
 
 
 def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
-    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot
+    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot, save
 
-    pyplot = load_pyplot()
-    figure, panel = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
+    figure, panel = load_pyplot().subplots(figsize=(6, 2.6), layout="constrained")
     for place, (name, figures) in enumerate(followed.items()):
         panel.plot(
             range(1, len(figures) + 1),
@@ -221,8 +215,7 @@ def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
     panel.set(xlabel="release", ylim=(-0.02, 1.02))
     panel.xaxis.get_major_locator().set_params(integer=True)
     panel.legend(fontsize=8)
-    figure.savefig(file, dpi=100)
-    pyplot.close(figure)
+    save(figure, file, dpi=100)
 
 
 def page(parts: Sequence[str]) -> str:

@@ -43,8 +43,7 @@ def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
         f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty {_mean_penalty(release):.3f}",
         fontsize=11,
     )
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    save(figure, path)
 
 
 def plot_regions(
@@ -52,20 +51,14 @@ def plot_regions(
 ) -> None:
     """Draw nested regions over two quasi-identifiers, and beside them the groups that blocks were clustered into.
 
-    Inner regions lie on the regions around them, so that what is seen of a region is its block.
-
-    Args:
-        release: one with levels, as `BangA(shape="region")` makes it.
-        path: where the picture goes.
-        clustered: a release of the same view in boxes.
-        axes: the names of two quasi-identifiers; without them the two that tell most.
+    Inner regions lie on the regions around them, so that what is seen of a region is its block. `BangA(shape="region")`
+    makes such a release; `clustered` is one of the same view in boxes. Without `axes`, the names of two
+    quasi-identifiers, the two that tell most are drawn.
 
     Raises:
         PolicyError: the release has no levels, or there are no such quasi-identifiers.
     """
-    figure = regions_figure(release, clustered, axes)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(regions_figure(release, clustered, axes), path)
 
 
 def regions_figure(release: Release, clustered: Release | None = None, axes: str | None = None) -> Figure:
@@ -109,9 +102,7 @@ def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> No
     Raises:
         PolicyError: a parameter is out of range.
     """
-    figure = breach_figure(p, m, L, h)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(breach_figure(p, m, L, h), path)
 
 
 def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
@@ -153,9 +144,7 @@ def plot_beliefs(results: Mapping[str, BeliefResult], path: Path) -> None:
 
     Where people were compromised, the picture is of those she was told nothing of.
     """
-    figure = beliefs_figure(results)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(beliefs_figure(results), path)
 
 
 def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
@@ -194,13 +183,9 @@ def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
 def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
     """Draw what attacks found after each release, each of everyone until then; one colour for each, by its name.
 
-    Args:
-        found: what `republish.attacks.over_time` returns, by the name to show.
-        path: where the picture goes.
+    `found` is what `republish.attacks.over_time` returns, by the name to show.
     """
-    figure = attacks_figure(found)
-    figure.savefig(path, dpi=100)
-    load_pyplot().close(figure)
+    save(attacks_figure(found), path, dpi=100)
 
 
 def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
@@ -288,6 +273,12 @@ def load_pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+def save(figure: Figure, path: Path, dpi: int = 120) -> None:
+    """Write a figure to a file, and give back what it holds."""
+    figure.savefig(path, dpi=dpi)
+    load_pyplot().close(figure)
 
 
 def _two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:

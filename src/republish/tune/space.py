@@ -23,17 +23,9 @@ _LARGEST_M = 12
 class Trial(Protocol):
     """What draws a number; optuna's trials do."""
 
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
-        """A whole number."""
-        ...
-
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
-        """A number."""
-        ...
-
-    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """One of some things."""
-        ...
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -175,18 +167,6 @@ def _one_table(drawn: _Drawn) -> dict[str, Any]:
     return {"k": drawn.k()} | ({"require": f"t={close:g}"} if close < 1 else {})
 
 
-def _mondrian(drawn: _Drawn) -> dict[str, Any]:
-    return _one_table(drawn) | {"strict": drawn.one_of("strict", True, False)}
-
-
-def _m_invariance(drawn: _Drawn) -> dict[str, Any]:
-    return {"m": drawn.m()}
-
-
-def _tau_safety(drawn: _Drawn) -> dict[str, Any]:
-    return {"m": drawn.m(), "signatures": drawn.one_of("signatures", "any", "equal-or-disjoint")}
-
-
 def _cor_split(drawn: _Drawn) -> dict[str, Any]:
     m = drawn.m()
     return {"m": m, "n": min(m, drawn.whole("n", 1, _LARGEST_M)), "pad": drawn.one_of("pad", False, True)}
@@ -209,14 +189,6 @@ def _cohort_bounds(extent: Extent) -> dict[str, Any]:
     return {"compromised": extent.compromised} if 0 < extent.compromised < 1 else {}
 
 
-def _js_reduce(drawn: _Drawn) -> dict[str, Any]:
-    return _crowds(drawn) | {"t": drawn.real("t", 0.2, 1.0)}
-
-
-def _bayframe(drawn: _Drawn) -> dict[str, Any]:
-    return _crowds(drawn) | {"beta": drawn.real("beta", 0.5, 20.0, log=True)}
-
-
 def _crowds(drawn: _Drawn) -> dict[str, Any]:
     return {
         "k": drawn.k(),
@@ -227,15 +199,18 @@ def _crowds(drawn: _Drawn) -> dict[str, Any]:
 
 
 _SPACES: dict[str, Callable[[_Drawn], dict[str, Any]]] = {
-    "mondrian": _mondrian,
+    "mondrian": lambda drawn: _one_table(drawn) | {"strict": drawn.one_of("strict", True, False)},
     "banga": _one_table,
     "rplus-tree": _one_table,
-    "m-invariance": _m_invariance,
-    "tau-safety": _tau_safety,
+    "m-invariance": lambda drawn: {"m": drawn.m()},
+    "tau-safety": lambda drawn: {
+        "m": drawn.m(),
+        "signatures": drawn.one_of("signatures", "any", "equal-or-disjoint"),
+    },
     "cor-split": _cor_split,
     "cohorts": _cohorts,
-    "js-reduce": _js_reduce,
-    "bayframe": _bayframe,
+    "js-reduce": lambda drawn: _crowds(drawn) | {"t": drawn.real("t", 0.2, 1.0)},
+    "bayframe": lambda drawn: _crowds(drawn) | {"beta": drawn.real("beta", 0.5, 20.0, log=True)},
 }
 
 

@@ -266,7 +266,11 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
         },
     )
     def report(name: Name, format: Literal["html", "json", "md"] = "html") -> Response:  # noqa: A002
-        return report_response(desk, name, format)
+        headers = {
+            "Content-Disposition": f'attachment; filename="report.{format}"',
+            "Content-Security-Policy": REPORT_POLICY,  # should a browser open it, it may load and run nothing
+        }
+        return Response(desk.report(name, format), media_type=_MEDIA[format], headers=headers)
 
 
 def _views(api: APIRouter, desk: Desk) -> None:
@@ -322,18 +326,7 @@ def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series", summary="Make a series with the columns of an upload", status_code=201)
     def create(body: CreateBody) -> dict[str, Any]:
         roles = [column.model_dump(exclude={"why"}) for column in body.roles]
-        made = desk.create(
-            body.name,
-            body.upload,
-            roles,
-            body.publisher,
-            body.parameters,
-            body.gate,
-            body.require,
-            body.one_table,
-            body.no_sensitive,
-        )
-        return plain(made.as_dict())
+        return plain(desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict())
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
@@ -358,12 +351,3 @@ async def _streamed(desk: Desk, request: Request) -> Upload:
     except BaseException:
         receiver.discard()
         raise
-
-
-def report_response(desk: Desk, name: str, format: str = "html") -> Response:  # noqa: A002
-    """The report as a file to keep; should a browser open it, it may load and run nothing."""
-    headers = {
-        "Content-Disposition": f'attachment; filename="report.{format}"',
-        "Content-Security-Policy": REPORT_POLICY,
-    }
-    return Response(desk.report(name, format), media_type=_MEDIA[format], headers=headers)

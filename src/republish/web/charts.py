@@ -83,8 +83,7 @@ def _figure(found: Mapping[str, Any], limit: str) -> float | None:
     if limit == "max_undecided":
         unclear = found.get("unclear")
         return None if unclear is None else unclear["people"] / max(found["people"], 1)
-    value: float | None = found.get(LIMITS[limit])
-    return value
+    return found.get(LIMITS[limit])
 
 
 def gate_state(series: SeriesFacts) -> str:
@@ -148,11 +147,11 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
 def _worst_of(series: SeriesFacts) -> Assessment | None:
     """The assessment that found most, of those that are still true; the newest where none is."""
     true = [one for one, holds in zip(series.assessments, series.current, strict=True) if holds]
-    return max(true or series.assessments[-1:], key=_most_determined, default=None)
 
+    def most(one: Assessment) -> float:
+        return max((after[-1].determined_share for after in one.found.values()), default=0.0)
 
-def _most_determined(one: Assessment) -> float:
-    return max((after[-1].determined_share for after in one.found.values()), default=0.0)
+    return max(true or series.assessments[-1:], key=most, default=None)
 
 
 def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:

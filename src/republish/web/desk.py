@@ -6,7 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -61,11 +61,9 @@ class Desk:
 
     @property
     def home(self) -> Path | None:
-        """Where new series are made, `None` where only single series were given."""
         return self.index.home
 
     def paths(self) -> dict[str, Path]:
-        """The folder of every series by its name, which keeps it for as long as the desk lives."""
         return self.index.paths()
 
     def path(self, name: str) -> Path:
@@ -77,14 +75,11 @@ class Desk:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[Series]:
-        """The series, closed afterwards."""
         from republish.series import Series
 
         series = Series.open(self.path(name))
-        try:
+        with closing(series.ledger):
             yield series
-        finally:
-            series.ledger.close()
 
     def series(self) -> list[SeriesFacts]:
         """The facts of every series that can be opened; `broken` says why others cannot."""
@@ -109,7 +104,6 @@ class Desk:
             return f"an unforeseen {type(problem).__name__} when it was opened; restore it from a backup"
 
     def one(self, name: str) -> SeriesFacts:
-        """The facts of a series as they are now."""
         from republish.report.facts import facts_of
 
         with self.opened(name) as series:
@@ -139,16 +133,14 @@ class Desk:
     # One release ----------------------------------------------------------------------------------
 
     def one_release(self, name: str, number: int) -> ReleaseFacts:
-        """The facts of a release."""
         releases = self.one(name).releases
-        if not 1 <= number <= len(releases):
-            raise NotFound(f"there is no release {number}; the series has {len(releases)}")
+        _require_release(number, len(releases))
         return releases[number - 1]
 
     def release_picture(self, name: str, number: int, axes: tuple[str, str] | None = None) -> dict[str, Any]:
         """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
         with self.opened(name) as series:
-            _require_release(series, number)
+            _require_release(number, len(series.records))
             return documents.picture(series.release(number).people, axes)
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
@@ -157,7 +149,7 @@ class Desk:
         `withdrawn` says that a withdrawn release is wanted all the same.
         """
         with self.opened(name) as series:
-            _require_release(series, number)
+            _require_release(number, len(series.records))
             try:
                 found = taken(series, number, file, withdrawn)
             except (LedgerError, Withdrawn) as problem:
@@ -175,7 +167,6 @@ class Desk:
         return found
 
     def report(self, name: str, format: str = "html") -> str:  # noqa: A002 - the word of `make_report`
-        """The disclosure report."""
         from republish.report import make_report
 
         with self.opened(name) as series:
@@ -184,11 +175,9 @@ class Desk:
         return text
 
     def tuned(self, name: str) -> list[dict[str, Any]]:
-        """The frontiers that `tune` kept beside the series, the newest last."""
         return documents.frontiers(self.path(name))
 
     def audit_lines(self, name: str) -> list[dict[str, Any]]:
-        """The last lines of the audit log, oldest first."""
         return audit.lines(self.path(name))
 
     # Uploads --------------------------------------------------------------------------------------
@@ -312,11 +301,9 @@ class Desk:
         return self.one(name)
 
     def publishers(self) -> list[dict[str, Any]]:
-        """Every publisher with what it is for and its parameters."""
         return documents.publishers()
 
     def note(self, name: str, action: str, outcome: str, **facts: Any) -> None:
-        """Write a line into the audit log of a series."""
         audit.note(self.path(name), action, outcome, **facts)
 
     def note_login(self, how: str) -> None:
@@ -332,7 +319,6 @@ class Desk:
             self._noted.add((name, view.id))
 
     def close(self) -> None:
-        """End all jobs and erase all uploads."""
         self.jobs.close()
         self.uploads.close()
 
@@ -398,8 +384,7 @@ class Desk:
             ended.message += f": there are {releases}, {before} before"
 
 
-def _require_release(series: Series, number: int) -> None:
-    count = len(series.records)
+def _require_release(number: int, count: int) -> None:
     if not 1 <= number <= count:
         raise NotFound(f"there is no release {number}; the series has {count}")
 

@@ -257,7 +257,7 @@ def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
                 end[made - 1] = last
             elif last > first:
                 if made == size:
-                    box_of, start, end = _doubled(box_of), _doubled(start), _doubled(end)
+                    box_of, start, end = doubled(box_of), doubled(start), doubled(end)
                     size *= 2
                 box_of[made], start[made], end[made] = box, first, last
                 made += 1
@@ -265,7 +265,8 @@ def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _doubled(items):  # type: ignore[no-untyped-def]
+def doubled(items):  # type: ignore[no-untyped-def]
+    """The items in an array with room for as many more."""
     more = np.empty(2 * len(items), items.dtype)
     more[: len(items)] = items
     return more

@@ -89,7 +89,6 @@ class SeriesAttack:
 
     @cached_property
     def measures(self) -> SeriesMeasures:
-        """What happened in every release."""
         from republish.attacks import measure_series
 
         return measure_series(self.history, 3)

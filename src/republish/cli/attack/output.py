@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         Believed,
         History,
         SeriesMeasures,
-        Summary,
         Unclear,
     )
 
@@ -45,7 +44,7 @@ def say_adversary(history: History, adversary: Adversary, one_of_many: bool = Fa
 
 def say_summaries(made: Sequence[AttackRun], one_of_many: bool = False) -> None:
     """One line for every attack, and what those with a budget did not get to the end of."""
-    say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
+    say_table(("attack", *_FIGURES), [(one.label, *asdict(one.result.summary).values()) for one in made])
     left = (
         "only one value is left under one assignment of people to groups, of many that fit; the true groups may leave "
         "more (matched needs none)"
@@ -148,10 +147,6 @@ def draw_beliefs(beliefs: Sequence[BeliefResult], path: Path) -> None:
         },
         path,
     )
-
-
-def _figures(summary: Summary) -> tuple[Any, ...]:
-    return tuple(asdict(summary).values())
 
 
 def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:

@@ -118,8 +118,7 @@ def _zipcodes(rows: int, rng: np.random.Generator) -> FloatArray:
     shares = 1 / np.arange(1, 301)
     towns = rng.uniform(10_000, 99_000, 300)
     home = rng.choice(300, rows, p=shares / shares.sum())
-    found: FloatArray = rng.normal(towns[home], 50).round()
-    return found
+    return rng.normal(towns[home], 50).round()
 
 
 def _view(columns: Mapping[str, NDArray[Any]], codes: NDArray[Any]) -> Microdata:

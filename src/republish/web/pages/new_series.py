@@ -32,11 +32,9 @@ class NewSeriesPages(Page):
     """Upload, roles and method, create."""
 
     def new(self, request: Request, error: Any = None, status: int = 200) -> Response:
-        """Where the first file of a new series is uploaded."""
         return self.page(request, "new.html", status, here="new", error=error)
 
     def take_first(self, request: Request, form: FormData) -> Response:
-        """Keep the first file and go on to its columns, if they can be read."""
         try:
             upload = self._upload(form)
             self.desk.propose(upload)
@@ -47,7 +45,6 @@ class NewSeriesPages(Page):
     def roles(
         self, request: Request, error: Any = None, form: FormData | None = None, status: int = 200
     ) -> Response:
-        """Proposed roles, methods and gate of a new series."""
         upload = request.path_params["upload"]
         proposed = self.desk.propose(upload)
         columns = proposed["columns"]
@@ -85,7 +82,6 @@ class NewSeriesPages(Page):
         )
 
     def create(self, request: Request, form: FormData) -> Response:
-        """Make the series and go on to its first release."""
         upload, name, publisher = request.path_params["upload"], text(form, "name"), text(form, "publisher")
         try:
             named = zip(form.getlist("column"), form.getlist("role"), form.getlist("kind"), strict=True)
