@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from canaries.driver import command as heard
 from republish.cli import app
 from typed import Typed, typed
 
@@ -20,7 +21,7 @@ COMMANDS = [command.name for command in app.registered_commands]
 
 
 def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, where native code is heard too."""
+    """The command in a process of its own."""
     environment = {
         key: value for key, value in os.environ.items() if key not in ("REPUBLISH_TRACEBACK", "COLUMNS")
     }
@@ -255,9 +256,9 @@ def test_no_message_shows_a_cell(published: Path, tmp_path: Path) -> None:
     for name, cells in marked.items():
         rows = [",".join(cells)] * (2 if name == "twice" else 1)
         (tmp_path / "bad.csv").write_text("\n".join([header, *good[2:], *rows]) + "\n")
-        done = process("publish", published / "series", tmp_path / "bad.csv")
-        assert done.returncode == 2, name
-        assert "SECRETCELL" not in done.stdout + done.stderr
+        done = heard("publish", published / "series", tmp_path / "bad.csv")
+        assert done.code == 2, name
+        assert "SECRETCELL" not in done.text
 
 
 def test_help_does_not_wait_for_the_heavy_libraries() -> None:

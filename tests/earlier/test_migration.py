@@ -26,6 +26,7 @@ from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.parts import Here
 from republish.publishing.maintenance import forget, withdraw
 from republish.secret import VARIABLE
+from typed import typed
 
 ID = "patient"
 CHANGED = 4
@@ -193,13 +194,7 @@ def test_without_the_secret_a_release_can_still_be_withdrawn(
 
 def test_the_user_is_told_once(old: Series) -> None:
     old.ledger.close()
-    said = [
-        subprocess.run(
-            [sys.executable, "-m", "republish", "withdraw", str(old.root), number],
-            capture_output=True, text=True, check=True,
-        ).stderr
-        for number in "12"
-    ]  # fmt: skip
+    said = [typed("withdraw", old.root, number).stderr for number in "12"]
     assert said[0].startswith("note: private files of an earlier version were written anew, once")
     assert said[0].count("\n") == 1
     assert said[1] == ""
