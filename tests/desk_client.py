@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from lasting import lasting_workers
 from republish import Category, Gate, Number, Schema, Series, TauSafety
 from republish.web.app import create_app
 
@@ -56,7 +57,7 @@ def make_series(root: Path, releases: int = 1, gate: Gate | None = None) -> Path
 def desk(*roots: Path, log_in: bool = True, **settings: Any) -> Iterator[TestClient]:
     """A client of a desk over these folders; logged in with a cookie and the CSRF header unless told otherwise."""
     app = create_app(roots, token=TOKEN, **settings)
-    with TestClient(app, base_url=BASE, follow_redirects=False) as client:
+    with lasting_workers(), TestClient(app, base_url=BASE, follow_redirects=False) as client:
         if log_in:
             client.get(f"/?token={TOKEN}")
             session = client.cookies[app.state.access.cookie]
