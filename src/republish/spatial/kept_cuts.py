@@ -297,7 +297,7 @@ def _space(view: Microdata, domain: FloatArray) -> CutSpace:
     widths = np.where(np.isfinite(widths) & (widths > 0), widths, 1.0)
     gaps = np.array([bool(np.isneginf(points).any()) for points in view.points])
     whole = np.array([axis.whole_numbers or _labelled(axis) for axis in view.axes])
-    return CutSpace(**axis_arrays(view.axes, widths), whole=whole, gaps=gaps)
+    return CutSpace(**axis_arrays(view.axes, widths), whole=whole, gaps=gaps, domain=domain)
 
 
 def _ranges(
