@@ -34,7 +34,7 @@ from republish.publishing.policy_record import (
 from republish.publishing.result import Published, ReleaseOptions
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, read_release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts
 from republish.sources.paths import place_of

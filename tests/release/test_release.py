@@ -18,7 +18,7 @@ from republish.hierarchies import Calendar, Hierarchy
 from republish.microdata import Microdata, read_view
 from republish.release.domains import Scales
 from republish.release.release import Release, build_release, read_release
-from republish.schema.schema import Category, Date, Number, Ordered, Schema
+from republish.schema import Category, Date, Number, Ordered, Schema
 from republish.secret import Secret
 
 SECRET = Secret(b"k" * 32)

@@ -10,7 +10,7 @@ import polars as pl
 from republish.inference import Reasoning
 from republish.memory.membership import Membership
 from republish.release.release import Release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.verify.series import Promising
 

@@ -20,8 +20,8 @@ import polars as pl
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.microdata import MISSING, Axis, Microdata
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
 
 Break = int | float | date
 

@@ -19,7 +19,7 @@ from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
 from republish.release.release import Release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 EXPLANATIONS: dict[str, str] = {
     "rows": "Rows of the release, counterfeits included.",

@@ -28,7 +28,7 @@ from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, release_of
 from republish.requirements import Whole
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv, tables_together
 
 if TYPE_CHECKING:

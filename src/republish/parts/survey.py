@@ -21,7 +21,7 @@ from republish.microdata import MISSING, Axis, Microdata, no_codes, read_view, s
 from republish.parts.blocks import Block, fact
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.requirements import Whole
-from republish.schema.schema import Category, Column, Ordered, Schema
+from republish.schema import Category, Column, Ordered, Schema
 from republish.sources.direct_identifiers import Sampled
 from republish.spatial.cube import Cube, cube_of
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from republish.microdata import Microdata
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
 
 SHAPES = ("box", "region")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from republish.knowledge import Extracted, Knowledge
     from republish.memory.memory import Memory
     from republish.microdata import Microdata
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
 
 _NOT_TEXT = ("require", "knowledge")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import republish
 from republish.policy import Policy
 from republish.publishers import parameters_of
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 
 class Size(NamedTuple):

@@ -24,8 +24,8 @@ from republish.queries import spans
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
 from republish.queries.spans import Span, Term
 from republish.release.release import Release
+from republish.schema import Column, Ordered, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Column, Ordered, Schema
 from republish.sources.values import as_text
 
 _EPOCH = date(1970, 1, 1)

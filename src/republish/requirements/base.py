@@ -5,7 +5,7 @@ A table without a sensitive column has one code, which every row bears. A missin
 code like any other.
 
 Every requirement but m-uniqueness and its weak form is closed under union: if two disjoint groups satisfy
-it, so do their rows taken together (each model's file says why). Only k-anonymity and distinct l-diversity
+it, so do their rows taken together (each model says why). Only k-anonymity and distinct l-diversity
 also survive the addition of any single row; none survives every removal.
 """
 

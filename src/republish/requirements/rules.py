@@ -16,17 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from republish.kernels import kernel
-from republish.requirements.alpha_k_anonymity import OP_ALPHA, _alpha
 from republish.requirements.base import Counts, Requirement, Values, Whole
 from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
 from republish.requirements.delta_disclosure import OP_DELTA, _delta
-from republish.requirements.distinct_l_diversity import OP_DISTINCT, _distinct
-from republish.requirements.entropy_l_diversity import OP_ENTROPY, _entropy
-from republish.requirements.k_anonymity import OP_K
-from republish.requirements.m_uniqueness import OP_M_UNIQUE, _m_unique
+from republish.requirements.k_anonymity import OP_ALPHA, OP_K, _alpha
+from republish.requirements.l_diversity import (
+    OP_DISTINCT,
+    OP_ENTROPY,
+    OP_PROBABILISTIC,
+    OP_RECURSIVE,
+    _distinct,
+    _entropy,
+    _probabilistic,
+    _recursive,
+)
+from republish.requirements.m_uniqueness import OP_M_UNIQUE, OP_WEAK_M_UNIQUE, _m_unique, _weak_m_unique
 from republish.requirements.parameters import MOST
-from republish.requirements.probabilistic_l_diversity import OP_PROBABILISTIC, _probabilistic
-from republish.requirements.recursive_diversity import OP_RECURSIVE, _recursive
 from republish.requirements.t_closeness import (
     OP_T_EQUAL,
     OP_T_HIERARCHICAL,
@@ -35,7 +40,6 @@ from republish.requirements.t_closeness import (
     _t_hierarchical,
     _t_ordered,
 )
-from republish.requirements.weak_m_uniqueness import OP_WEAK_M_UNIQUE, _weak_m_unique
 
 
 class Rules(NamedTuple):

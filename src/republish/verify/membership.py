@@ -11,7 +11,7 @@ from republish.arrays import IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv, read_parquet
 from republish.verify.check import MEMBERSHIP, Check
 

@@ -33,7 +33,7 @@ from republish.arrays import BoolArray, IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.release import TABLE_PARQUET
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 from republish.verify.similarity import Shown

@@ -18,7 +18,7 @@ import polars as pl
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of

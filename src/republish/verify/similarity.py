@@ -30,7 +30,7 @@ from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 
 if TYPE_CHECKING:
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
     from republish.verify.series import StoredSeries
 
 TOLERANCE_OF_BELIEFS = 1e-4

@@ -13,7 +13,7 @@ from republish.arrays import IntArray
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.requirements import Requirement, parse_requirements
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
 from republish.verify.membership import group_sizes, members_fit

@@ -24,7 +24,7 @@ from republish.parts.blocks import Block, fact, spread, table_block, table_of, t
 from republish.parts.files import read_intact
 from republish.parts.measure import TABLE_FILE, Recorded, Stored, codes_in
 from republish.parts.pseudonymize import bucket_of
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import order_of
 
 if TYPE_CHECKING:

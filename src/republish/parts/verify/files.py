@@ -20,7 +20,7 @@ from republish.parts.blocks import Block, Task, fact, spread
 from republish.parts.counts import ROWS
 from republish.parts.pseudonymize import CODE, ROW, bucket_of
 from republish.parts.verify.walk_state import GROUP
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import parquet_schema, read_csv, read_parquet
 from republish.verify.series import UNREADABLE
 from republish.verify.table import AtLarge, same_tables
