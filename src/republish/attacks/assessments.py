@@ -40,7 +40,6 @@ class Assessment:
     unclear: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
     @classmethod

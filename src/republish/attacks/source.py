@@ -23,9 +23,7 @@ class Source(Protocol):
         ...
 
     @property
-    def records(self) -> Sequence[Any]:
-        """One entry a release."""
-        ...
+    def records(self) -> Sequence[Any]: ...
 
     @property
     def schema(self) -> Schema:
@@ -42,17 +40,13 @@ class Source(Protocol):
         """How the publisher takes an adversary to think, where it thinks of one."""
         ...
 
-    def release(self, number: int) -> Release:
-        """One published release."""
-        ...
+    def release(self, number: int) -> Release: ...
 
     def values_at(self, number: int) -> pl.Series:
         """The sensitive values that were known at a release."""
         ...
 
-    def known_values(self) -> pl.Series:
-        """The sensitive values that the codes of all releases point into."""
-        ...
+    def known_values(self) -> pl.Series: ...
 
     def members(self, number: int) -> Membership:
         """Private: who is in a release, and of which class where the series' own knowledge has classes."""

@@ -26,7 +26,6 @@ class Compromised(NamedTuple):
     p: FloatArray
 
     def certain(self) -> Compromised:
-        """The entries of confidence 1."""
         sure = self.p == 1.0
         return Compromised(self.row[sure], self.code[sure], self.p[sure])
 

@@ -57,12 +57,10 @@ class Groups(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of groups."""
         return len(self.member_start) - 1
 
     @property
     def members(self) -> IntArray:
-        """The number of members of every group."""
         return np.diff(self.member_start)
 
     def checked(self, rows: int, values: int) -> Groups:

@@ -38,7 +38,6 @@ class Bands:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse breaks that do not rise and labels that do not fit them."""
         object.__setattr__(self, "breaks", tuple(self.breaks))
         days = {isinstance(one, date) for one in self.breaks}
         rising = len(days) == 1 and all(a < b for a, b in pairwise(_coordinates(self.breaks)))
@@ -136,7 +135,6 @@ class Listed:
                 )
 
     def document(self) -> dict[str, Any]:
-        """What `knowledge.toml` says for this column."""
         plain = all(group == (label,) for group, label in zip(self.values, self.labels, strict=True))
         if plain:
             return {"values": list(self.labels)}
@@ -150,19 +148,16 @@ class Classes:
     columns: tuple[Bands | Listed, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse two class columns of one name."""
         object.__setattr__(self, "columns", tuple(self.columns))
         if len({column.column for column in self.columns}) < len(self.columns):
             raise PolicyError("classes are found from each quasi-identifier once; a column is named twice")
 
     @classmethod
     def everyone(cls) -> Classes:
-        """One class that holds everybody."""
         return cls()
 
     @property
     def count(self) -> int:
-        """Number of classes."""
         return math.prod(len(column.labels) for column in self.columns)
 
     @property

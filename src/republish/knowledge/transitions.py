@@ -35,7 +35,6 @@ class Transitions:
     table: pl.DataFrame
 
     def __post_init__(self) -> None:
-        """Refuse a table that is not of this form."""
         if self.order < 1:
             raise PolicyError(f"transitions have contexts of 1 value or more, not {self.order}")
         if self.table.schema != _schema(self.order):
@@ -46,7 +45,6 @@ class Transitions:
 
     @classmethod
     def empty(cls, order: int) -> Transitions:
-        """The counts before the first view."""
         return cls(order, pl.DataFrame(schema=_schema(order)))
 
     def add(self, classes: IntArray, history: Sequence[IntArray], following: IntArray) -> Transitions:

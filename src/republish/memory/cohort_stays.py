@@ -49,7 +49,6 @@ class Stays:
 
     @classmethod
     def none(cls) -> Stays:
-        """The record of a series that has published nothing."""
         return cls(*(np.zeros(0, dtype=np.int64) for _ in COLUMNS))
 
     @classmethod
@@ -65,7 +64,6 @@ class Stays:
 
     @property
     def count(self) -> int:
-        """Number of stays."""
         return len(self.cohort)
 
     @property

@@ -55,12 +55,10 @@ class Events:
 
     @property
     def people(self) -> int:
-        """Number of people."""
         return int(self.event.shape[0])
 
     @property
     def releases(self) -> int:
-        """Number of releases."""
         return int(self.event.shape[1])
 
     @property

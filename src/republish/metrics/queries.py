@@ -64,7 +64,6 @@ class Workload:
 
     @property
     def queries(self) -> int:
-        """Number of queries."""
         return len(self.low)
 
     @classmethod

@@ -65,7 +65,6 @@ class Measures:
     levels: Levels
 
     def as_dict(self) -> dict[str, Any]:
-        """All measures as JSON can hold them."""
         document = asdict(self)
         for name in ("prosecutor_risk", "journalist_risk"):
             above = document[name]["above"]

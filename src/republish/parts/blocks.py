@@ -157,7 +157,6 @@ class Guarded:
     task: Callable[[Any], Iterable[Block]]
 
     def __call__(self, given: Any) -> Iterator[Block]:
-        """The blocks of the task, or the problem in their place."""
         made: list[Block] = []
         try:
             made.extend(self.task(given))

@@ -33,7 +33,6 @@ class Adding:
     """The task that adds up counts of the same things."""
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The sums, as a fact."""
         counts = tables_of(blocks, COUNT)
         yield fact(counts.group_by(pl.exclude(ROWS)).agg(pl.col(ROWS).sum()))
 
@@ -71,7 +70,6 @@ class Placing:
     along: str
 
     def __call__(self, points: Any) -> WordArray:
-        """The place of every row."""
         return bang_places(self.cube, points) if self.along == "bang" else hilbert_places(self.cube, points)
 
 
@@ -85,7 +83,6 @@ class CountingPieces:
     tasks: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
         for block in blocks:
             places = self.placing(points_of(table_of(block), len(self.placing.cube.scales)))
             yield from spread_counts(finer_counts(self.pieces, self.crowded, places), self.tasks)
@@ -138,7 +135,6 @@ class CountingCodes:
     tasks: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
         for block in blocks:
             frame = table_of(block)
             part = self.routes.of(self.placing(points_of(frame, len(self.placing.cube.scales))))
@@ -160,7 +156,6 @@ class CountingSignatures:
     tasks: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
         for block in blocks:
             frame = table_of(block)
             signature = self.settled.signatures(frame, self.release)
@@ -181,7 +176,6 @@ class Routing:
     release: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows, a block for each part."""
         for block in blocks:
             frame = table_of(block)
             places = self.placing(points_of(frame, len(self.placing.cube.scales)))
@@ -199,7 +193,6 @@ class CountingTransitions:
     tasks: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
         order = self.source.start().order
         for block in blocks:
             frame = table_of(block)

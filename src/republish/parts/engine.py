@@ -34,7 +34,6 @@ class Engine(ABC):
     steps: ClassVar[tuple[str, ...]] = STEPS
 
     def __post_init__(self) -> None:
-        """Refuse parts that cannot be."""
         for name, found in (("part_rows", self.part_rows), ("parts", self.parts)):
             if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 1):
                 raise PolicyError(f"{name} must be a whole number of at least 1")

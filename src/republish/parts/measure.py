@@ -161,7 +161,6 @@ class AddingMeasures:
     workloads: tuple[Workload, ...] | None
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The release, its sums, and the answers to the workload."""
         task = blocks[0].to
         i = bisect_right([one.first for one in self.releases], task) - 1
         one = self.releases[i]
@@ -192,7 +191,6 @@ class Answering:
     workload: Workload
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """How many rows there are, and how many each query matches."""
         view = aligned(read_view(plain(frame), self.schema, self.values), self.release)
         yield fact((view.rows, true_counts(view, self.workload)))
 

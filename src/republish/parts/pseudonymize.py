@@ -56,7 +56,6 @@ class Pseudonymizing:
     release: int
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """The people of a chunk, a block for each bucket."""
         read = read_view(plain(frame), self.domains.schema, self.domains.values)
         assert read.identifiers is not None
         if self.release == 1:  # later the people who are recognised tell how identifiers are spelled

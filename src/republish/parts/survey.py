@@ -55,11 +55,9 @@ class Surveying:
 
     @property
     def columns(self) -> list[str]:
-        """The columns it needs."""
         return list(self.schema.published_columns)
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """The facts of a chunk."""
         schema = self.schema
         narrow = replace(schema, identifier=None, dropped=(), normal=())
         view = read_view(plain(frame), narrow)
@@ -102,7 +100,6 @@ class Domains:
     rows: int
 
     def view(self, points: Any, codes: IntArray, insensitive: pl.DataFrame, people: Any) -> Microdata:
-        """Some rows of the view, with the axes and values of the whole."""
         return Microdata(self.schema, None, points, self.axes, codes, self.values, insensitive, people)
 
     def hold(self, points: FloatArray) -> bool:

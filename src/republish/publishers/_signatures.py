@@ -57,7 +57,6 @@ class SignaturePublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (MUniqueness(self.m), *self.require)
 
     @property
@@ -66,5 +65,4 @@ class SignaturePublisher(Publisher):
         return None
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the signature of everyone in the view."""
         return remember_signatures(view, grouping, memory)

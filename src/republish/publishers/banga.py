@@ -110,7 +110,6 @@ class BangA(Partitioner):
     cell_parameters: ClassVar[tuple[str, ...]] = ("scales",)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= self.k:
             raise PolicyError(f"m must be a whole number from 1 to k={self.k}; found {self.m!r}")

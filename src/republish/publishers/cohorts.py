@@ -87,12 +87,10 @@ class Cohorts(SignaturePublisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (ProbabilisticLDiversity(self.m), *self.require)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
 
     @property
@@ -137,7 +135,6 @@ class Cohorts(SignaturePublisher):
         return np.intersect1d(over, before.living)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the stays of everyone in the view."""
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))
         return before.remembered(super().remember(view, grouping, memory), view, stays, entry)

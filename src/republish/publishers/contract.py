@@ -137,13 +137,11 @@ class Partitioner(Publisher):
     require: tuple[Requirement, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "require", only_requirements(self.require))
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (KAnonymity(self.k), *self.require)
 
     @property

@@ -79,7 +79,6 @@ class CorSplit(SignaturePublisher):
     )
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if not _whole(self.n) or not 1 <= self.n <= self.m:
             raise PolicyError(
@@ -104,12 +103,10 @@ class CorSplit(SignaturePublisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (WeakMUniqueness(self.m), *self.require)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:

@@ -52,7 +52,6 @@ class MInvariance(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"m-invariance={self.m}",)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:

@@ -61,7 +61,6 @@ class Mondrian(Partitioner):
     summary: ClassVar[str] = "Cuts the table at medians, again and again, into groups of similar rows."
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         object.__setattr__(self, "bt", None if self.bt is None else BTPrivacy.of(self.bt))
         if not isinstance(self.strict, bool):

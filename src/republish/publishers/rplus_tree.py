@@ -39,7 +39,6 @@ class RPlusTree(Partitioner):
     summary: ClassVar[str] = "Loads the table into a spatial index and publishes its leaves as groups."
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 0 <= self.m <= self.k:
             raise PolicyError(

@@ -93,7 +93,6 @@ class TauSafety(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         disjoint = ("disjoint-updates",) if self.signatures == "equal-or-disjoint" else ()
         return (f"tau-safety={self.m}", *disjoint)
 

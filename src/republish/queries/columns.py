@@ -60,7 +60,6 @@ class Domain:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """The place of every text."""
         return {text: at for at, text in enumerate(self.texts or ())}
 
 

@@ -61,7 +61,6 @@ class Whole:
 
     @property
     def m(self) -> int:
-        """The number of sensitive codes."""
         return len(self.overall)
 
     @classmethod

@@ -38,7 +38,6 @@ class BetaLikeness(Requirement):
 
     @property
     def text(self) -> str:
-        """`beta=2` or `beta-enhanced=2`."""
         return f"beta{'-enhanced' if self.enhanced else ''}={plain(self.beta)}"
 
     @property
@@ -47,7 +46,6 @@ class BetaLikeness(Requirement):
         return self.beta
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         less = ", and less for values that are frequent anyway" if self.enhanced else ""
         return (
             "In every group the share of each sensitive value exceeds its share in the whole table by at "
@@ -55,7 +53,6 @@ class BetaLikeness(Requirement):
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and beta, widened by the kernel's tolerance."""
         op = OP_BETA_ENHANCED if self.enhanced else OP_BETA
         return op, self.beta + KERNEL_TOLERANCE * max(1.0, self.beta), 0.0
 

@@ -72,16 +72,13 @@ class BTPrivacy:
 
     @property
     def parameter(self) -> str:
-        """What `of` reads back, such as `0.5/0.8`."""
         return f"{plain(self.b)}/{plain(self.t)}{'' if self.distance == 'equal' else f'/{self.distance}'}"
 
     @property
     def text(self) -> str:
-        """`bt=0.5/0.8`."""
         return f"bt={self.parameter}"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             f"Whoever knows how values are spread among people within {plain(self.b)} of a person learns little "
             f"from the person's group: beliefs before and after are at most {plain(self.t)} bits apart."
@@ -109,7 +106,6 @@ class BTPrivacy:
         return np.asarray(near / near.sum(axis=1, keepdims=True))
 
     def _apart(self, whole: Whole) -> Values:
-        """How far any two values are apart."""
         if self.distance == "equal":
             return 1.0 - np.eye(whole.m)
         if self.distance == "ordered":

@@ -38,25 +38,20 @@ class KAnonymity(Requirement):
 
     @property
     def text(self) -> str:
-        """`k=5`."""
         return f"k={self.k}"
 
     @property
     def bound(self) -> float:
-        """The size asked for."""
         return float(self.k)
 
     @property
     def fewest_rows(self) -> int:
-        """`k` itself."""
         return self.k
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return f"Every group holds at least {self.k} rows, so nobody stands out among fewer than {self.k}."
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and k."""
         return OP_K, float(self.k), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -84,7 +79,6 @@ class AlphaKAnonymity(Requirement):
 
     @property
     def text(self) -> str:
-        """`alpha-k=0.5/3`, which is alpha/k."""
         return f"alpha-k={plain(self.alpha)}/{self.k}"
 
     @property
@@ -94,18 +88,15 @@ class AlphaKAnonymity(Requirement):
 
     @property
     def fewest_rows(self) -> int:
-        """`k` itself."""
         return self.k
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             f"Every group holds at least {self.k} rows, and no sensitive value has more than "
             f"{plain(self.alpha)} of them."
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and alpha; the size is asked by the compiled rules."""
         return OP_ALPHA, self.alpha + KERNEL_TOLERANCE, float(self.k)
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:

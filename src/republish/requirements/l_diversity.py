@@ -49,25 +49,20 @@ class LDiversity(Requirement):
 
     @property
     def text(self) -> str:
-        """`l=3`."""
         return f"l={self.l}"
 
     @property
     def bound(self) -> float:
-        """The number of values asked for."""
         return float(self.l)
 
     @property
     def fewest_rows(self) -> int:
-        """One row for each value."""
         return self.l
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return f"Every group shows at least {self.l} different sensitive values."
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and l."""
         return OP_DISTINCT, float(self.l), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -89,12 +84,10 @@ class RealDiversity(Requirement):
 
     @property
     def text(self) -> str:
-        """Such as `entropy-l=2`."""
         return f"{self.key}={plain(self.l)}"
 
     @property
     def bound(self) -> float:
-        """The l asked for."""
         return self.l
 
     @property
@@ -115,11 +108,9 @@ class ProbabilisticLDiversity(RealDiversity):
     key: ClassVar[str] = "probabilistic-l"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return f"In every group no sensitive value has more than one row in {plain(self.l)}."
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and l, less the kernel's tolerance."""
         return OP_PROBABILISTIC, self.l * (1 - KERNEL_TOLERANCE), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -138,14 +129,12 @@ class EntropyLDiversity(RealDiversity):
     key: ClassVar[str] = "entropy-l"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             "In every group the sensitive values are at least as hard to guess as "
             f"{plain(self.l)} equally frequent ones (by entropy)."
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and the entropy asked for, less the kernel's tolerance."""
         return OP_ENTROPY, math.log(self.l) - KERNEL_TOLERANCE, 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -174,7 +163,6 @@ class RecursiveDiversity(Requirement):
 
     @property
     def text(self) -> str:
-        """`recursive=2/3`, which is c/l."""
         return f"recursive={plain(self.c)}/{self.l}"
 
     @property
@@ -184,18 +172,15 @@ class RecursiveDiversity(Requirement):
 
     @property
     def fewest_rows(self) -> int:
-        """One row for each of l values."""
         return self.l
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             f"In every group the most frequent sensitive value has fewer rows than {plain(self.c)} times "
             f"those of the values from the {_ordinal(self.l)} most frequent on."
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number, c less the margin that keeps ties out, and l."""
         return OP_RECURSIVE, self.c * (1 - KERNEL_STRICT_MARGIN), float(self.l)
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:

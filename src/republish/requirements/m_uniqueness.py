@@ -37,17 +37,14 @@ class Uniqueness(Requirement):
 
     @property
     def text(self) -> str:
-        """Such as `m-unique=6`."""
         return f"{self.key}={self.m}"
 
     @property
     def bound(self) -> float:
-        """The number of values asked for."""
         return float(self.m)
 
     @property
     def fewest_rows(self) -> int:
-        """One row for each value."""
         return self.m
 
 
@@ -63,11 +60,9 @@ class MUniqueness(Uniqueness):
     key: ClassVar[str] = "m-unique"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return f"Every group holds at least {self.m} rows, all with different sensitive values."
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number; the size is asked by the compiled rules."""
         return OP_M_UNIQUE, float(self.m), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -87,11 +82,9 @@ class WeakMUniqueness(Uniqueness):
     key: ClassVar[str] = "weak-m-unique"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return f"Every group shows at least {self.m} different sensitive values, each of them equally often."
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and m."""
         return OP_WEAK_M_UNIQUE, float(self.m), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:

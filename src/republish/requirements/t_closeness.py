@@ -56,16 +56,13 @@ class TCloseness(Requirement):
 
     @property
     def text(self) -> str:
-        """`t=0.4`, `t-ordered=0.4` or `t-hierarchical=0.4`."""
         return f"t{'' if self.distance == 'equal' else f'-{self.distance}'}={plain(self.t)}"
 
     @property
     def bound(self) -> float:
-        """The t asked for; a group reaches its distance."""
         return self.t
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         how = {
             "equal": "all values equally far apart",
             "ordered": "values as far apart as in their order",
@@ -77,7 +74,6 @@ class TCloseness(Requirement):
         )
 
     def check(self, whole: Whole) -> None:
-        """Raise PolicyError where the sensitive values have no order or hierarchy to measure by."""
         if self.distance == "ordered" and whole.order is None:
             raise PolicyError(
                 "t-ordered needs sensitive values with an order, found none; give the sensitive column "
@@ -90,7 +86,6 @@ class TCloseness(Requirement):
             )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the number of the distance's kernel and t, widened by the kernel's tolerance."""
         return _OPS[self.distance], self.t + KERNEL_TOLERANCE, 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:

@@ -71,7 +71,6 @@ class Number(Column):
     domain: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a domain that is not a low and a high bound."""
         super().__post_init__()
         if self.domain is not None:
             if len(self.domain) != 2 or not -math.inf < self.domain[0] <= self.domain[1] < math.inf:
@@ -89,7 +88,6 @@ class Ordered(Column):
     order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an order that is empty or names a value twice."""
         super().__post_init__()
         object.__setattr__(self, "order", tuple(self.order))
         if not self.order or len(set(self.order)) < len(self.order):
@@ -104,7 +102,6 @@ class Ordered(Column):
 
     @property
     def closed(self) -> tuple[str, ...]:
-        """The values in their order."""
         return self.order
 
 
@@ -116,7 +113,6 @@ class Category(Column):
     domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a domain that names a value twice or disagrees with the hierarchy."""
         super().__post_init__()
         if self.domain is not None:
             object.__setattr__(self, "domain", tuple(self.domain))
@@ -126,7 +122,6 @@ class Category(Column):
 
     @property
     def closed(self) -> tuple[str, ...] | None:
-        """The domain, where there is one."""
         return self.domain
 
 

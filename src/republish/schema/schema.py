@@ -112,7 +112,6 @@ class Schema:
         return (*(column.name for column in columns if column.direct), *self.direct)
 
     def column(self, name: str) -> Column:
-        """The quasi-identifier or sensitive column of that name."""
         for column in (*self.quasi_identifiers, self.sensitive):
             if column is not None and column.name == name:
                 return column

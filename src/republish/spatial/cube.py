@@ -81,7 +81,6 @@ class Cube:
 
     @property
     def bits(self) -> IntArray:
-        """The resolution of every dimension."""
         return np.array([scale.bits for scale in self.scales], dtype=np.int64)
 
     @property

@@ -138,14 +138,12 @@ class Before(NamedTuple):
     cohorts: Callable[[str], Sequence[Check]]
 
     def same(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is that of the last sight."""
         found: BoolArray = (
             self.last["code"].eq(pl.Series(now.members.code, dtype=pl.Int32)).fill_null(False).to_numpy()
         )
         return found
 
     def changed(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is another one than at the last sight."""
         found: BoolArray = self.last["code"].is_not_null().to_numpy() & ~self.same(now)
         return found
 

@@ -59,11 +59,9 @@ class SeriesVerification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.problems and all(verification.holds for verification in self.releases.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         document = {
             "holds": self.holds,
             "problems": list(self.problems),

@@ -32,12 +32,10 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """Number of unknowns."""
         return len(self.person)
 
     @cached_property
     def place_start(self) -> IntArray:
-        """Where the groups of each unknown start in `place`."""
         return np.append(0, np.cumsum(np.bincount(self.of_appearance, minlength=self.count))).astype(np.int64)
 
     @cached_property

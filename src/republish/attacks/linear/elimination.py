@@ -28,7 +28,6 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self.start) - 1
 
     def within(self, chosen: BoolArray) -> Rows:

@@ -161,7 +161,6 @@ class _Talk:
             last[one.person] = np.arange(first, first + size)
 
     def ahead(self) -> None:
-        """Once through the releases in their order."""
         fresh = not self.found
         for i, seats in enumerate(self.seats):
             notes = self.notes[self.first[i] : self.first[i + 1]]

@@ -46,21 +46,17 @@ class BeliefsInParts:
 
     @property
     def label(self) -> str:
-        """What she looks at, in a word or two."""
         return looked_at(self.steps)
 
     @property
     def summary(self) -> Summary:
-        """The figures that every attack has, of all releases."""
         return self.overall
 
     @property
     def by_release(self) -> tuple[Summary, ...]:
-        """The figures that every attack has, of each release."""
         return self.releases
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document of the figures."""
         return {
             "attack": self.name,
             "posterior": self.posterior,
@@ -140,7 +136,6 @@ class Marking:
     layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The same blocks."""
         for block in blocks:
             yield block._replace(kind=f"{VALUES} {self.layout.release_of(block.to)}")
 
@@ -202,7 +197,6 @@ class Step:
 
     @property
     def last(self) -> bool:
-        """Whether no release follows."""
         return self.release + 1 == len(self.layout.releases)
 
     def beliefs(self, frame: pl.DataFrame) -> Any:
@@ -214,14 +208,12 @@ class Step:
         return found
 
     def revised(self, frame: pl.DataFrame, posterior: Any) -> pl.DataFrame:
-        """People with the beliefs after the release."""
         if self.last or not self.revision.width:
             return frame
         after = self.revision.observed(_whole(frame, CLASS), self.beliefs(frame), posterior)
         return frame.with_columns(pl.Series(_BELIEF, after))
 
     def prior(self, frame: pl.DataFrame) -> Any:
-        """The prior of every person of a table."""
         return self.revision.prior(_whole(frame, CLASS), self.beliefs(frame))
 
     def entries(self, frame: pl.DataFrame) -> Compromised | None:
@@ -309,7 +301,6 @@ class Summing:
     """The task that sums up the people of a bucket, everyone with the worst."""
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The summary of the bucket."""
         state = tables_of(blocks, STATE)
         attacked = state.filter(pl.col("risk") > -np.inf)
         risk, gain, ever = (attacked[name].to_numpy() for name in (*_SCORES, "ever"))

@@ -59,11 +59,9 @@ class AttackLayout:
 
     @property
     def tasks(self) -> int:
-        """The number of shards of all releases."""
         return sum(one.shards for one in self.releases)
 
     def release_of(self, task: int) -> int:
-        """The release of a shard."""
         return bisect_right([one.first for one in self.releases], task) - 1
 
 
@@ -103,7 +101,6 @@ class Reading:
     layout: AttackLayout
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The blocks of some files."""
         for block in blocks:
             i, j = map(int, block.data.split())
             one = self.layout.releases[i]

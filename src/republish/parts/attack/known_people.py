@@ -24,7 +24,6 @@ class Counting:
     names: frozenset[str]
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The bucket and both counts."""
         seen = tables_of(blocks, SEEN).select(KEY).unique()
         named = pseudonym_texts(seen.to_numpy()).is_in(sorted(self.names)).sum() if self.names else 0
         yield fact((blocks[0].to, seen.height, int(named)))

@@ -49,7 +49,6 @@ class GroupingRows:
     whole: Whole
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows of the part with their groups, a block for each shard."""
         made, terms, part = self.making, self.making.terms, blocks[0].to
         frame = tables_of(blocks, VIEW)
         frame = frame[order_of(people_of(frame))]

@@ -51,7 +51,6 @@ class Sizes:
 
     @property
     def sums(self) -> int:
-        """How many tasks add up counts."""
         return -(-self.parts // 16)
 
     @property
@@ -87,7 +86,6 @@ class Plan:
 
     @property
     def routing(self) -> Routing:
-        """The task that sends rows there."""
         return Routing(self.placing, self.routes, self.settled, self.release)
 
 

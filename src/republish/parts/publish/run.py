@@ -84,7 +84,6 @@ class InParts(Maker):
         return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, self.last_rows)
 
     def group(self) -> None:
-        """Run the publisher on every part."""
         self.step(STEPS[2])
         mover, people, domains, sizes = self.mover, self.people, self.domains, self.sizes
         policy, release, counted = self.policy, self.number - 1, self.series.counts_file()

@@ -102,7 +102,6 @@ class SurveyingTables:
     schema: Schema
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The facts."""
         for place in named(block for block in blocks if block.kind == CSV):
             yield fact(same_tables(place, self.schema))
         for place in named(block for block in blocks if block.kind == FILE):
@@ -123,7 +122,6 @@ class Ranges:
     shards: int
 
     def of(self, group: IntArray) -> IntArray:
-        """The shard of rows with these groups."""
         place = np.maximum(group.astype(np.int64), 0) * self.shards // (self.top + 1)
         found: IntArray = np.minimum(place, self.shards - 1)
         return found
@@ -133,7 +131,6 @@ class Ranges:
         return max(1, -(-shard * (self.top + 1) // self.shards)) - 1
 
     def count(self, shard: int) -> int:
-        """How many groups a shard has."""
         last = self.top if shard == self.shards - 1 else self.first(shard + 1)
         return max(0, last - self.first(shard))
 
@@ -147,7 +144,6 @@ class ReadingRelease:
     classes: bool = False
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows."""
         for block in blocks:
             for i, (kind, place) in enumerate(named([block])):
                 yield from self._read(kind, place, block.to + i)

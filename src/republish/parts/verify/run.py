@@ -134,7 +134,6 @@ class _AuditInParts(Audit):
         return self.series.ledger.check(measured=self._measured())
 
     def _measured(self) -> dict[str, dict[str, Any]]:
-        """Digest and size of all files of the series."""
         places = places_of(self.series.ledger.layout, self.entries)
         batches = max(1, -(-len(places) // _FILES_A_TASK))
         names = self.mover.blocks(listed(places.items(), FILE, batches))

@@ -84,7 +84,6 @@ class CountingFollowers:
     tasks: int
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
         order = self.source.start().order
         for block in blocks:
             frame = table_of(block).filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
@@ -107,7 +106,6 @@ class Auditor:
     counts_lost: bool = False
 
     def walk(self) -> Walk:
-        """A walk that has seen nothing yet."""
         made = Walk(self.promises, self.recorded, self.reasoning)
         if made.beliefs is not None:
             made.beliefs.counts_lost = self.counts_lost
@@ -135,7 +133,6 @@ class CheckingGroups:
     columns: pl.Schema
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The checks, and what is known of everyone now."""
         shard = blocks[0].to
         yield from (Block(shard, STATE, block.data) for block in blocks if block.kind == AWAY)
         if all(block.kind == AWAY for block in blocks):

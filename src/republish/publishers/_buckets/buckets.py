@@ -64,12 +64,10 @@ class Buckets:
 
     @property
     def count(self) -> int:
-        """The number of buckets."""
         return len(self.heights)
 
     @property
     def starts(self) -> Longs:
-        """The first entry of each bucket, and the number of entries."""
         return offsets_of(np.diff(self.sig_offsets) * self.heights)
 
     @property

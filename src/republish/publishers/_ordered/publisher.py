@@ -62,7 +62,6 @@ class CutOptions:
     keep: float
 
     def __post_init__(self) -> None:
-        """Refuse what does not exist."""
         for what, found, known in (
             ("order", self.order, ORDERS),
             ("cut", self.cut, CUTS),
@@ -245,7 +244,6 @@ class OrderedPublisher(Publisher):
         """What a group must satisfy beside k."""
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "j", positive_number("j", self.j))
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
@@ -276,7 +274,6 @@ class OrderedPublisher(Publisher):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
         return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
 
     @property
@@ -291,12 +288,10 @@ class OrderedPublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return self._bounds[-1][0]
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         similar = f"similarity={plain(self._bounds[-1][1])}"
         return (similar, f"withstand={plain(self.withstand)}") if self.withstand else (similar,)
 

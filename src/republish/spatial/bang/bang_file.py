@@ -75,7 +75,6 @@ class BangIndex:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks, one a region."""
         return len(self.level)
 
     def find(self, points: FloatArray) -> IntArray:

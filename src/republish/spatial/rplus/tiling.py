@@ -46,12 +46,10 @@ class RPlusIndex:
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are."""
         return int(self.leaf.max()) + 1 if len(self.leaf) else 0
 
     @property
     def sizes(self) -> IntArray:
-        """Rows of every leaf."""
         return np.bincount(self.leaf, minlength=self.leaves)
 
     def cut(self, k: int, require: tuple[Requirement, ...] = ()) -> IntArray:
