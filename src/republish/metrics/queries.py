@@ -126,7 +126,7 @@ class QueryError:
 
 def true_counts(view: Microdata, workload: Workload) -> IntArray:
     """Rows of the view that every query matches."""
-    _require_axes(view.axes, workload)
+    require_axes(view.axes, workload)
     ranks = ranks_of(view.values.gather(view.codes), workload.values).astype(np.float64)
     points = np.vstack([view.points, np.where(ranks < 0, MISSING, ranks)])
     low = np.column_stack([workload.low, workload.value_low])
@@ -153,7 +153,7 @@ def estimated_counts(release: Release, workload: Workload, answer: Answer = "uni
     3.7.4). The share of a group's counterfeits is left out of both.
     """
     axes = tuple(cells.axis for cells in release.cells)
-    _require_axes(axes, workload)
+    require_axes(axes, workload)
     group = release.group.astype(np.int64) - 1
     has_values = release.schema.sensitive is not None
     ranks = sensitive_ranks(release, workload.values) if has_values else np.zeros_like(group)
@@ -223,7 +223,8 @@ def _ranked_values(view: Microdata) -> pl.Series:
     return values.sort()
 
 
-def _require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
+def require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
+    """Refuse a workload that was made for other quasi-identifiers."""
     found = [(axis.column.name, axis.labels) for axis in axes]
     if found != [(axis.column.name, axis.labels) for axis in workload.axes]:
         raise ViewError(

@@ -12,7 +12,7 @@ import numpy as np
 from republish.kernels import kernel
 from republish.queries._kernel import _add_up, _shares, still_met
 from republish.queries._nest import CLEAR
-from republish.spatial.nested import _uncovered
+from republish.spatial.nested import uncovered
 
 
 @kernel
@@ -172,7 +172,7 @@ def _left(asked, span_of, table, nest, p, inner):  # type: ignore[no-untyped-def
     while True:
         for a in range(axes):
             box[a] = parts[a, turn[a]]
-        if _uncovered(box, nest.boxes, inner):
+        if uncovered(box, nest.boxes, inner):
             return True
         a = 0
         while a < axes:

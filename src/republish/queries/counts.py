@@ -20,7 +20,7 @@ import numpy as np
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
-from republish.metrics.queries import Workload, _require_axes
+from republish.metrics.queries import Workload, require_axes
 from republish.queries._kernel import CompiledQueries, EstimateTable, count_all
 from republish.queries._nest import nest_of
 from republish.queries._nested import count_nested
@@ -178,7 +178,7 @@ def _starts(lengths: Sequence[int]) -> IntArray:
 
 def _count_workload(release: Release, workload: Workload) -> Counts:
     """The ranges of a workload are one term a query; a missing value is in none that is asked."""
-    _require_axes(tuple(cells.axis for cells in release.cells), workload)
+    require_axes(tuple(cells.axis for cells in release.cells), workload)
     low, high = workload.low, workload.high
     places = []
     if release.schema.sensitive is not None:

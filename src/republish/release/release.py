@@ -279,14 +279,14 @@ def _read_nodes(labels: pl.Series, axis: Axis, missing: IntArray) -> Cells:
     low, high = np.full(len(leaf), np.nan), np.full(len(leaf), np.nan)
     low[said], high[said] = tree.start[leaf[said], level[said]], tree.end[leaf[said], level[said]] - 1
     for row in np.flatnonzero(~said & (missing == NONE_MISSING)).tolist():
-        nodes = [place[label] for label in _labels_of_set(texts[row])]
+        nodes = [place[label] for label in labels_of_set(texts[row])]
         low[row] = min(tree.start[at, height] for at, height in nodes)
         high[row] = max(tree.end[at, height] for at, height in nodes) - 1
         level[row] = np.argmax(tree.end[int(low[row])] > high[row])
     return Cells(axis, low, high, missing, level=level)
 
 
-def _labels_of_set(text: str) -> list[str]:
+def labels_of_set(text: str) -> list[str]:
     """The labels in a text that `set_texts` wrote."""
     return [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:\\.|[^|\\])+", text[1:-1])]
 

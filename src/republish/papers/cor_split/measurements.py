@@ -10,7 +10,7 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks import History, historical_once, measure_series
 from republish.attacks.excluding.candidates import intersected, sizes
 from republish.attacks.excluding.compromised import compromised, starting_sets
-from republish.attacks.excluding.historical import _correlated_groups, _exclude_once, historical
+from republish.attacks.excluding.historical import correlated_groups, exclude_once, historical
 from republish.attacks.results import Findings
 from republish.datasets import PRESETS, census
 from republish.datasets.census import Protocol
@@ -158,7 +158,7 @@ def _by_compromised_sets(alone: Findings, known: BoolArray) -> Findings:
     unknowns, history = alone.unknowns, alone.unknowns.history
     before = starting_sets(unknowns, known)
     sets = before.copy()
-    _exclude_once(_correlated_groups(unknowns), unknowns.of_appearance, history.member_start, before, sets)
+    exclude_once(correlated_groups(unknowns), unknowns.of_appearance, history.member_start, before, sets)
     return Findings.even(unknowns, sets & alone.sets)
 
 
