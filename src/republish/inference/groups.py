@@ -98,11 +98,7 @@ def _runs(start: IntArray, end: int) -> bool:
 
 @kernel
 def _fault(
-    member_start: IntArray,
-    value_start: IntArray,
-    value_code: IntArray,
-    value_count: IntArray,
-    seen: IntArray,
+    member_start: IntArray, value_start: IntArray, value_code: IntArray, value_count: IntArray, seen: IntArray
 ) -> tuple[int, int]:
     """What is wrong with the first group that cannot be, and its number; `seen` starts with -1 everywhere."""
     for g in range(len(member_start) - 1):

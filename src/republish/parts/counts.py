@@ -14,13 +14,7 @@ from republish.inference.reasoning import last_codes
 from republish.knowledge import Extracted, Transitions
 from republish.parts.blocks import Block, Mover, Task, fact, spread, table_of, tables_of
 from republish.parts.pseudonymize import CODE, VIEW, memory_in, points_of, view_of
-from republish.parts.publish.routes import (
-    Pieces,
-    Routes,
-    bang_places,
-    finer_counts,
-    hilbert_places,
-)
+from republish.parts.publish.routes import Pieces, Routes, bang_places, finer_counts, hilbert_places
 from republish.parts.survey import Domains
 from republish.spatial.cube import Cube
 

@@ -32,13 +32,7 @@ from republish.grouping import Grouping
 from republish.knowledge import kernel_prior
 from republish.publishers._kernels.mondrian import Space, partition
 from republish.publishers.contract import Partitioner
-from republish.requirements import (
-    BTPrivacy,
-    Requirement,
-    Whole,
-    compile_rules,
-    satisfied,
-)
+from republish.requirements import BTPrivacy, Requirement, Whole, compile_rules, satisfied
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
 from republish.spatial.extents import axis_arrays
 

@@ -139,9 +139,7 @@ def _exchange(
 
 
 @kernel
-def _assign(
-    cost: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def _assign(cost: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """A cheapest bijection by shortest augmenting paths: reduced costs, owner of each slot, slot of each row."""
     n = len(cost)
     u = np.zeros(n + 1)
