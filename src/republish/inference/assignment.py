@@ -8,16 +8,11 @@ can move on to such a row or back to s.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, IntArray
 
 
 @kernel

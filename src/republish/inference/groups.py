@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from republish.arrays import IntArray
 
 _TWICE, _NEGATIVE, _SHORT = 1, 2, 3
 

@@ -16,16 +16,11 @@ Q counts as unsafe, although it tells nothing that the earlier group did not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, IntArray
 
 
 def hc_unsafe(offsets: IntArray, members: IntArray, history: IntArray, sizes: IntArray, n: int) -> BoolArray:

@@ -8,14 +8,12 @@ half of the points are gone, the tree is built anew from the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel, kernel_with
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _BUCKET = 8
 _HALF = (_BUCKET + 1) // 2

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,10 +29,8 @@ from republish.release.grouped_table import GroupedTable
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, release_of
 from republish.requirements import Whole
 from republish.schema import Schema
+from republish.series import Series
 from republish.sources.paths import read_csv, tables_together
-
-if TYPE_CHECKING:
-    from republish.series import Series
 
 TABLE_FILE, FALSE_FILE, TABLE = "table file", "counterfeits file", "table"
 Recorded = tuple[Path, dict[str, Any]]

@@ -15,16 +15,12 @@ function that n-Choose minimises over (Fig. 3); Theorem 2 as printed carries flo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from republish.arrays import FloatArray
 from republish.errors import PolicyError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from republish.arrays import FloatArray
 
 
 @dataclass(frozen=True)

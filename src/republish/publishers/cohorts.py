@@ -22,24 +22,21 @@ publisher; docs/cohorts.md has the proof and what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import CannotPublish, PolicyError
+from republish.grouping import Grouping
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._cohorts.changes import CohortRules, arrange
-from republish.publishers._cohorts.past import look_back, sighted
+from republish.publishers._cohorts.past import Remembered, look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Remembered
 
 _ROUNDS = 6
 

@@ -33,25 +33,21 @@ The memory gains one number a person and release. The check of a group takes tim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.errors import PolicyError
 from republish.grouping import Grouping
-from republish.microdata import INTERVAL
+from republish.memory.memory import Memory
+from republish.microdata import INTERVAL, Microdata
 from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement, WeakMUniqueness
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 _GROUP_IN = "group@"
 _LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another code now began a new one

@@ -13,20 +13,18 @@ partition of every bucket by halving. Newcomers are chosen at random.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import fill_buckets, recall
 from republish.publishers._buckets.groups import halved
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 
 @dataclass(frozen=True)

@@ -23,22 +23,20 @@ leaves for categories (those below the lowest common ancestor where there is a h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.knowledge import kernel_prior
+from republish.microdata import Microdata
 from republish.publishers._kernels.mondrian import Space, partition
 from republish.publishers.contract import Partitioner
 from republish.requirements import BTPrivacy, Requirement, Whole, compile_rules, satisfied
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
 from republish.spatial.extents import axis_arrays
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.microdata import Microdata
 
 
 @dataclass(frozen=True)

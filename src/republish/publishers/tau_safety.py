@@ -40,21 +40,19 @@ assignment of the others to new signatures; partition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
 
 from republish.errors import PolicyError
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
 from republish.publishers._buckets.groups import gathered
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")

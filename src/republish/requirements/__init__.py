@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from republish.requirements.base import Requirement, Whole, only_requirements
+from republish.requirements.base import Requirement, Rules, Whole, only_requirements
 from republish.requirements.beta_likeness import BetaLikeness
 from republish.requirements.bt_privacy import BTPrivacy
 from republish.requirements.delta_disclosure import DeltaDisclosure
@@ -14,7 +14,7 @@ from republish.requirements.l_diversity import (
     RecursiveDiversity,
 )
 from republish.requirements.m_uniqueness import MUniqueness, WeakMUniqueness
-from republish.requirements.rules import Rules, compile_rules, satisfied
+from republish.requirements.rules import compile_rules, satisfied
 from republish.requirements.t_closeness import TCloseness
 from republish.requirements.text import parse_requirements, requirements_text
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,33 @@ class Whole:
             raise SchemaError(f"sensitive codes must lie in 0..{m - 1}, found {outside} rows outside")
         counts = np.bincount(codes, minlength=m)
         return cls(counts / max(1, len(codes)), order, nodes)
+
+
+class Rules(NamedTuple):
+    """All requirements of a policy as arrays that compiled code can read.
+
+    Attributes:
+        op: the kernel of each rule, beyond the size.
+        a: its first parameter, tolerance included.
+        b: its second parameter.
+        overall: share of each sensitive code in the whole table.
+        order: the codes from the smallest value to the largest; empty where there is no order.
+        nodes: the hierarchy of the values, a row a code; shape (0, 0) where there is none.
+        leaves: the codes, those below any one node side by side; empty where there is no hierarchy.
+        min_size: the fewest rows that a satisfying group can have: the largest k asked, or what a
+            diversity implies, and at least 1.
+        plain: True where nothing but the size matters.
+    """
+
+    op: NDArray[np.int64]
+    a: Values
+    b: Values
+    overall: Values
+    order: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    leaves: NDArray[np.int64]
+    min_size: int
+    plain: bool
 
 
 class Requirement(ABC):

@@ -19,19 +19,17 @@ groups show may agree with the priors of their members while what both show toge
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, get_args
+from typing import ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Values, Whole
 from republish.requirements.parameters import plain, positive_number, share
 from republish.requirements.t_closeness import Distance
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, positive_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_DELTA = 11
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.errors import PolicyError
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, share, whole_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 # k-anonymity has no kernel: the compiled rules hold the smallest size and ask it before anything else.
 OP_K = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,13 +18,11 @@ from republish.requirements.base import (
     TOLERANCE,
     Counts,
     Requirement,
+    Rules,
     Values,
     Whole,
 )
 from republish.requirements.parameters import number_at_least, plain, positive_number, whole_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_DISTINCT = 1
 OP_PROBABILISTIC = 2

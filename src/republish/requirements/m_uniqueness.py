@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.errors import PolicyError
 from republish.kernels import kernel
-from republish.requirements.base import Counts, Requirement, Values, Whole
+from republish.requirements.base import Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import whole_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_M_UNIQUE = 12
 OP_WEAK_M_UNIQUE = 13

@@ -10,13 +10,12 @@ and a kernel need not keep a histogram at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from republish.kernels import kernel
-from republish.requirements.base import Counts, Requirement, Values, Whole
+from republish.requirements.base import Counts, Requirement, Rules, Whole
 from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
 from republish.requirements.delta_disclosure import OP_DELTA, _delta
 from republish.requirements.k_anonymity import OP_ALPHA, OP_K, _alpha
@@ -40,33 +39,6 @@ from republish.requirements.t_closeness import (
     _t_hierarchical,
     _t_ordered,
 )
-
-
-class Rules(NamedTuple):
-    """All requirements of a policy as arrays that compiled code can read.
-
-    Attributes:
-        op: the kernel of each rule, beyond the size.
-        a: its first parameter, tolerance included.
-        b: its second parameter.
-        overall: share of each sensitive code in the whole table.
-        order: the codes from the smallest value to the largest; empty where there is no order.
-        nodes: the hierarchy of the values, a row a code; shape (0, 0) where there is none.
-        leaves: the codes, those below any one node side by side; empty where there is no hierarchy.
-        min_size: the fewest rows that a satisfying group can have: the largest k asked, or what a
-            diversity implies, and at least 1.
-        plain: True where nothing but the size matters.
-    """
-
-    op: NDArray[np.int64]
-    a: Values
-    b: Values
-    overall: Values
-    order: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    leaves: NDArray[np.int64]
-    min_size: int
-    plain: bool
 
 
 def compile_rules(requirements: Sequence[Requirement], whole: Whole) -> Rules:

@@ -12,18 +12,15 @@ The distance is the earth mover's, for one of three distances between values:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from republish.errors import PolicyError
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, share
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_T_EQUAL = 5
 OP_T_ORDERED = 6

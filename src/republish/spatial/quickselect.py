@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _INSERTION = 12
 

@@ -11,11 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
+from republish.inference import Reasoning
+from republish.ledger import Entry, Ledger
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.schema import Schema
@@ -25,10 +27,6 @@ from republish.verify.promises import AuditedRelease, Signatures, meaning_of, si
 from republish.verify.similarity import shown_in
 from republish.verify.sums import CheckedPieces
 from republish.verify.walk import About, Walk, verify_members
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
-    from republish.ledger import Entry, Ledger
 
 __all__ = [
     "AuditedRelease",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
+from republish.inference import Reasoning
+from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.requirements import Requirement, parse_requirements
@@ -30,10 +32,6 @@ from republish.verify.promises import (
 from republish.verify.similarity import BeliefWalk, Shown
 from republish.verify.table import AtLarge, verify_release
 from republish.verify.withstand import TrailWalk
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
-    from republish.ledger import Entry
 
 
 class Walk:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import IntArray
 from republish.inference._kernels.bayes import bayes
 from republish.inference._kernels.closed_forms import additive, omega, shares
 from republish.inference._kernels.product import BP, EXACT, SINKHORN, product
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
 
 ADDITIVE, OMEGA, BAYES = 0, 1, 4
 

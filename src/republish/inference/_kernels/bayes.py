@@ -9,16 +9,11 @@ their own prior is largest, and of those the smallest code, as far as some best 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
 
 SEEN = 20
 _TIE = 1e-12

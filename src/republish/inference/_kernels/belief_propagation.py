@@ -7,14 +7,10 @@ where the term is more than half of the sum, so that near-certainty costs no dig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TOLERANCE = 1e-9
 ROUNDS = 500

@@ -10,16 +10,13 @@ believed there, and nothing passes to the values before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, FloatArray, IntArray
 
 
 class Seats(NamedTuple):

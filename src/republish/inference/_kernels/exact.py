@@ -9,14 +9,11 @@ here is a probability, and the total is far from underflow.
 from __future__ import annotations
 
 from math import lgamma
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @kernel

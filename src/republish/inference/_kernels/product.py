@@ -7,17 +7,13 @@ states, by `bp` to `sinkhorn` where it does not settle.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.inference._kernels.belief_propagation import propagate
 from republish.inference._kernels.exact import marginals, states
 from republish.inference._kernels.sinkhorn import ROUNDS, TOLERANCE, scale
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SINKHORN, BP, EXACT = 2, 3, 5
 _TYPES = 24

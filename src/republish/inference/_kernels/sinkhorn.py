@@ -6,14 +6,10 @@ serves `exact` and `bp` as one without entries of wildly different size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TOLERANCE = 1e-9
 ROUNDS = 2000

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -26,9 +25,7 @@ from republish.parts.measure import TABLE_FILE, Recorded, Stored, codes_in
 from republish.parts.pseudonymize import bucket_of
 from republish.schema import Schema
 from republish.secret import order_of
-
-if TYPE_CHECKING:
-    from republish.series import Series
+from republish.series import Series
 
 MEMBER_FILE = "member file"
 MEMBER, VALUES = "member", "values"

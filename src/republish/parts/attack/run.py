@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -50,9 +50,7 @@ from republish.parts.blocks import Block, Mover, fact, spread, tables_of
 from republish.parts.measure import TABLE_FILE, stored_releases
 from republish.parts.pseudonymize import bucket_of
 from republish.parts.publish.plan import Sizes
-
-if TYPE_CHECKING:
-    from republish.series import Series
+from republish.series import Series
 
 EXCLUDING = ("intersection", "tau", "compromised")
 BELIEFS = "beliefs"

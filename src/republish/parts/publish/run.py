@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import ViewError
-from republish.ledger import crash_points
+from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
@@ -42,12 +42,9 @@ from republish.publishing.steps import Terms
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
 from republish.requirements import Whole
+from republish.series import Series
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
-
-if TYPE_CHECKING:
-    from republish.ledger import Draft
-    from republish.series import Series
 
 FILE = "file"
 STEPS = ("looking over the view", "recognising people", "grouping", "writing and verifying", "committing")

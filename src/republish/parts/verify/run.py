@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
+from republish.ledger import Entry
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
 from republish.memory.memory import Memory
@@ -54,6 +55,7 @@ from republish.parts.verify.tasks import (
     MetMembers,
 )
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
+from republish.series import Series
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 from republish.verify.cohorts import DETERMINED
@@ -64,10 +66,6 @@ from republish.verify.similarity import BeliefWalk
 from republish.verify.sums import CheckedPieces
 from republish.verify.table import AtLarge
 from republish.verify.walk import About
-
-if TYPE_CHECKING:
-    from republish.ledger import Entry
-    from republish.series import Series
 
 _FILES_A_TASK = 64
 

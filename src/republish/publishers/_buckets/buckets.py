@@ -12,26 +12,22 @@ groups that take one entry of each value always hold at least one row of the vie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
 from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
 from republish.publishers._kernels.geometry import geometry
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-
-    Ints = NDArray[np.int32]
-    Longs = NDArray[np.int64]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 
 __all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, is_barred, tallest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Sites(NamedTuple):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.grouping import Grouping
+from republish.microdata import Microdata
+from republish.publishers._buckets.buckets import Buckets
 from republish.publishers._buckets.partition import Stacks, gather_groups, halve
 from republish.publishers._kernels.geometry import geometry
-
-if TYPE_CHECKING:
-    from republish.grouping import Grouping
-    from republish.microdata import Microdata
-    from republish.publishers._buckets.buckets import Buckets
 
 
 def halved(view: Microdata, buckets: Buckets) -> Grouping:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
 from republish.publishers._kernels.geometry import Centre, Geometry, clear, include, measure, new_centre
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Ragged(NamedTuple):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import IntArray
 from republish.publishers._buckets.kernels import Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
-
-    Longs = NDArray[np.int64]
+Longs = NDArray[np.int64]
 
 
 def offsets_of(sizes: IntArray) -> Longs:

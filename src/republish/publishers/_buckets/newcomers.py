@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray
 from republish.errors import CannotPublish
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
 from republish.publishers._buckets.kernels import (
@@ -21,14 +22,9 @@ from republish.publishers._buckets.kernels import (
 )
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._buckets.optimal_places import place_optimal
+from republish.publishers._kernels.geometry import Geometry
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray
-    from republish.publishers._kernels.geometry import Geometry
-
-    Longs = NDArray[np.int64]
+Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

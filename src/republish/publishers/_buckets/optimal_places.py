@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, barred_pairs, place_distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.publishers._kernels.geometry import Geometry
+from republish.publishers._kernels.geometry import Geometry
 
 LARGEST_PROBLEM = 1_000_000
 _FAR = 1e6

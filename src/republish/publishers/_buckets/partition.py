@@ -7,17 +7,15 @@ entries within their own code. Of each code the rows come before the counterfeit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
 from republish.publishers._kernels.geometry import Geometry, clear, include, nearest, new_centre
 from republish.spatial.extents import FLAT
 from republish.spatial.quickselect import quickselect
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Stacks(NamedTuple):

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from republish.arrays import IntArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
 from republish.publishers._buckets.kernels import Ragged, find_places, place_distances
 from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers._buckets.partition import Stacks, halve
 from republish.publishers._cohorts.kernels import give_up, join_nearest
-from republish.publishers._kernels.geometry import geometry
+from republish.publishers._cohorts.past import Remembered
+from republish.publishers._kernels.geometry import Geometry, geometry
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
-    from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Remembered
-    from republish.publishers._kernels.geometry import Geometry
-
-    Longs = NDArray[np.int64]
+Longs = NDArray[np.int64]
 
 _FORBIDDEN = 1e12
 _LARGEST_MATRIX = 2_000_000

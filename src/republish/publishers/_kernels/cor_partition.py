@@ -8,15 +8,13 @@ one left and the next one after any are found at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.inference.hc_safety import correlated, most_common
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CELL = 8
 NOWHERE = np.inf

@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE
 from republish.spatial.extents import axis_arrays
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from republish.microdata import Microdata
 
 

@@ -11,21 +11,17 @@ threshold, or equal to it and its row number above `last`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel, kernel_with
-from republish.requirements.bt_privacy import rows_within
+from republish.requirements.base import Rules
+from republish.requirements.bt_privacy import Beliefs, rows_within
 from republish.requirements.rules import rows_satisfy
 from republish.spatial.extents import HIERARCHY, ancestor, extent
 from republish.spatial.quickselect import quickselect
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.bt_privacy import Beliefs
-    from republish.requirements.rules import Rules
 
 _BLOCK = 256
 _SAMPLED = 1024

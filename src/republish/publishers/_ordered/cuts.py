@@ -9,19 +9,16 @@ parts people who were together before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
 from republish.publishers._kernels.mondrian import Space
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial.extents import FLAT, extent
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.rules import Rules
 
 _ROUNDING = 1e-12
 

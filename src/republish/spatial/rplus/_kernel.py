@@ -7,18 +7,15 @@ at a threshold to the left: equal values stay together and leaves are disjoint b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.kernels import kernel
+from republish.requirements.base import Rules
 from republish.requirements.rules import rows_satisfy, satisfied
 from republish.spatial.quickselect import quickselect
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.rules import Rules
 
 ABSENT = -1.0
 _APART = -0.5  # between the missing values and all others
