@@ -10,4 +10,5 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+LongArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]

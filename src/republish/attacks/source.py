@@ -20,7 +20,6 @@ class Source(Protocol):
 
     def snapshot(self) -> Source:
         """The same as it stands now, whatever is committed while it is read."""
-        ...
 
     @property
     def records(self) -> Sequence[Any]: ...
@@ -28,30 +27,24 @@ class Source(Protocol):
     @property
     def schema(self) -> Schema:
         """The schema with all amendments."""
-        ...
 
     @property
     def policy(self) -> Promising:
         """The policy, which is no secret."""
-        ...
 
     @property
     def reasoning(self) -> Reasoning | None:
         """How the publisher takes an adversary to think, where it thinks of one."""
-        ...
 
     def release(self, number: int) -> Release: ...
 
     def values_at(self, number: int) -> pl.Series:
         """The sensitive values that were known at a release."""
-        ...
 
     def known_values(self) -> pl.Series: ...
 
     def members(self, number: int) -> Membership:
         """Private: who is in a release, and of which class where the series' own knowledge has classes."""
-        ...
 
     def secret(self) -> Secret:
         """The secret that pseudonyms are made with."""
-        ...

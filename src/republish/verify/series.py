@@ -77,7 +77,6 @@ class Promising(Protocol):
     @property
     def promises(self) -> dict[str, Any]:
         """What is promised of every table and over the series."""
-        ...
 
 
 class StoredSeries(Protocol):
@@ -86,42 +85,33 @@ class StoredSeries(Protocol):
     @property
     def ledger(self) -> Ledger:
         """Its ledger."""
-        ...
 
     @property
     def schema(self) -> Schema:
         """Its schema with all amendments."""
-        ...
 
     @property
     def policy(self) -> Promising:
         """Its policy."""
-        ...
 
     @property
     def reasoning(self) -> Reasoning | None:
         """How its publisher takes an adversary to think, where it thinks of one."""
-        ...
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""
-        ...
 
     def members(self, number: int) -> Membership:
         """Private: who is in a release."""
-        ...
 
     def known_values(self) -> pl.Series:
         """The sensitive domain that the codes of all releases point into."""
-        ...
 
     def values_at(self, number: int) -> pl.Series:
         """The sensitive domain that was known at a release."""
-        ...
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the file of what outsiders know of people in a release, where there is one."""
-        ...
 
 
 class Audit(ABC):

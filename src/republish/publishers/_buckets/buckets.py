@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.arrays import BoolArray
+from republish.arrays import BoolArray, LongArray
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
@@ -27,7 +27,6 @@ from republish.publishers._buckets.newcomers import FillOptions, Work, assign, b
 from republish.publishers._kernels.geometry import geometry
 
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 __all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
 
@@ -51,19 +50,19 @@ class Buckets:
         heights: how often each code occurs in a bucket.
     """
 
-    row: Longs
+    row: LongArray
     code: Ints
     bucket: Ints
-    sig_offsets: Longs
+    sig_offsets: LongArray
     sig_codes: Ints
-    heights: Longs
+    heights: LongArray
 
     @property
     def count(self) -> int:
         return len(self.heights)
 
     @property
-    def starts(self) -> Longs:
+    def starts(self) -> LongArray:
         return offsets_of(np.diff(self.sig_offsets) * self.heights)
 
     @property
@@ -98,14 +97,14 @@ class Past:
 
     known: BoolArray
     present: BoolArray
-    code: Longs
-    signature: Longs
+    code: LongArray
+    signature: LongArray
     within: BoolArray
     signatures: Ragged
     release: int
 
     @property
-    def sizes(self) -> Longs:
+    def sizes(self) -> LongArray:
         """How many codes each person's last signature has, 0 where there is none."""
         return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
 
@@ -135,7 +134,7 @@ def recall(view: Microdata, memory: Memory) -> Past:
     return Past(known, present, code, signature, within, signatures, memory.release)
 
 
-def _require_sense(memory: Memory, signatures: Ragged, borne: Longs, domain: int) -> None:
+def _require_sense(memory: Memory, signatures: Ragged, borne: LongArray, domain: int) -> None:
     """Refuse a memory in which somebody's last value or last release cannot be."""
     last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
     wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
@@ -208,7 +207,7 @@ def divide(view: Microdata, past: Past, keeps: BoolArray) -> UnfilledBuckets:
     return UnfilledBuckets(signatures, held.astype(np.int64), bucket)
 
 
-def complete(draft: UnfilledBuckets, codes: Longs) -> Buckets:
+def complete(draft: UnfilledBuckets, codes: LongArray) -> Buckets:
     """Return the buckets with counterfeits wherever a code has fewer rows than the most frequent one."""
     used = np.flatnonzero(tallest(draft.signatures, draft.held))
     renumbered = np.full(len(draft.signatures.offsets) - 1, -1, dtype=np.int64)
@@ -223,11 +222,11 @@ def complete(draft: UnfilledBuckets, codes: Longs) -> Buckets:
     return Buckets(row, code, bucket, signatures.offsets, signatures.items.astype(np.int32), heights)
 
 
-def _codes(view: Microdata) -> Longs:
+def _codes(view: Microdata) -> LongArray:
     return np.ascontiguousarray(view.codes, dtype=np.int64)
 
 
-def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Longs]:
+def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, LongArray]:
     """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
     number = np.where(rows, past.signature, -1)
     sizes = np.diff(past.signatures.offsets)

@@ -6,20 +6,17 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import IntArray
+from republish.arrays import IntArray, LongArray
 from republish.publishers._buckets.kernels import Ragged
 
-Longs = NDArray[np.int64]
 
-
-def offsets_of(sizes: IntArray) -> Longs:
+def offsets_of(sizes: IntArray) -> LongArray:
     """Return where lists of these sizes begin, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def lists_of(parts: Sequence[Sequence[int] | Longs]) -> Ragged:
+def lists_of(parts: Sequence[Sequence[int] | LongArray]) -> Ragged:
     """Return lists with these numbers."""
     sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     numbers: Iterable[int] = chain.from_iterable(parts)

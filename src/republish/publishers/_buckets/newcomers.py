@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import BoolArray
+from republish.arrays import BoolArray, LongArray
 from republish.errors import CannotPublish
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
 from republish.publishers._buckets.kernels import (
@@ -23,8 +22,6 @@ from republish.publishers._buckets.kernels import (
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._buckets.optimal_places import place_optimal
 from republish.publishers._kernels.geometry import Geometry
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class FillOptions:
 class Work:
     """What filling the buckets of one view needs beside the buckets."""
 
-    codes: Longs
+    codes: LongArray
     domain: int
     space: Geometry
     keeps: BoolArray
@@ -137,7 +134,7 @@ def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return draft
 
 
-def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Longs) -> UnfilledBuckets:
+def _accompanied(work: Work, draft: UnfilledBuckets, stuck: LongArray) -> UnfilledBuckets:
     """Return the buckets with rows that found none apart in one, as far as free newcomers can join them there.
 
     Where no bucket can become higher, signatures with the most frequent values that are not barred are tried.
@@ -151,7 +148,7 @@ def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Longs) -> UnfilledBu
     return _raised(work, draft, alone)
 
 
-def _raised(work: Work, draft: UnfilledBuckets, rows: Longs) -> UnfilledBuckets:
+def _raised(work: Work, draft: UnfilledBuckets, rows: LongArray) -> UnfilledBuckets:
     """Return the buckets with these rows, each with a free newcomer for every other value, where there are any."""
     draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     if rows.size:
@@ -160,7 +157,7 @@ def _raised(work: Work, draft: UnfilledBuckets, rows: Longs) -> UnfilledBuckets:
     return draft
 
 
-def _companions(work: Work, row: int, order: Longs) -> Longs:
+def _companions(work: Work, row: int, order: LongArray) -> LongArray:
     """Return the code of the row and the first m - 1 in order that may share a bucket with it."""
     others = order[_allowed(work, row)[order]][: work.m - 1]
     return np.append(others, work.codes[row])
@@ -171,7 +168,7 @@ def _sites(work: Work, draft: UnfilledBuckets, movable: Ragged) -> Sites:
     return Sites(positions_by(draft.signatures.items, work.domain), owner, movable)
 
 
-def _padded(work: Work, left: Longs) -> Longs:
+def _padded(work: Work, left: LongArray) -> LongArray:
     """Return the newcomers of each code with the counterfeits that make them m-eligible.
 
     The codes are chosen without regard to what is frequent: otherwise a rare value among common ones would
@@ -188,7 +185,9 @@ def _padded(work: Work, left: Longs) -> Longs:
     return padded
 
 
-def _place(work: Work, draft: UnfilledBuckets, wanted: Longs, least: int, nearest: bool) -> UnfilledBuckets:
+def _place(
+    work: Work, draft: UnfilledBuckets, wanted: LongArray, least: int, nearest: bool
+) -> UnfilledBuckets:
     """Return the buckets with newcomers in the places wanted, as many of each place as there are."""
     draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     members = positions_by(draft.bucket, len(draft.signatures.offsets) - 1)
@@ -216,7 +215,7 @@ def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with everyone in one, at the price of counterfeits: in higher buckets, or in new ones."""
     _place_apart(work, draft, higher=True)
     rows = np.flatnonzero(draft.bucket < 0)
-    signatures: list[Longs] = []
+    signatures: list[LongArray] = []
     joined = np.full(len(work.codes), -1, dtype=np.int64)
     while rows.size:
         # No bucket takes the first row, not even a higher one: so none has the signature that is made for it.
@@ -231,7 +230,7 @@ def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return _counted(work, draft)
 
 
-def _meets(work: Work, signature: Longs) -> BoolArray:
+def _meets(work: Work, signature: LongArray) -> BoolArray:
     """Return of every list of barred codes whether it has a code of the signature."""
     barred = work.bars.codes
     hits = np.append(0, np.cumsum(np.isin(barred.items, signature)))
@@ -249,7 +248,7 @@ def _allowed(work: Work, row: int) -> BoolArray:
     return allowed
 
 
-def _apart_signature(work: Work, row: int) -> Longs:
+def _apart_signature(work: Work, row: int) -> LongArray:
     """Return the code of the row and m - 1 others at random, none of them barred."""
     others = np.flatnonzero(_allowed(work, row))
     if len(others) < work.m - 1:
@@ -261,11 +260,11 @@ def _apart_signature(work: Work, row: int) -> Longs:
     return np.append(work.rng.choice(others, work.m - 1, replace=False), work.codes[row])
 
 
-def _extended(draft: UnfilledBuckets, signatures: list[Longs]) -> tuple[UnfilledBuckets, Longs]:
+def _extended(draft: UnfilledBuckets, signatures: list[LongArray]) -> tuple[UnfilledBuckets, LongArray]:
     """Return the draft with buckets of these signatures too, and the bucket of each of them."""
     offsets, items = draft.signatures
     bucket_of = {items[offsets[b] : offsets[b + 1]].tobytes(): b for b in range(len(offsets) - 1)}
-    fresh: list[Longs] = []
+    fresh: list[LongArray] = []
     target = np.empty(len(signatures), dtype=np.int64)
     for i, codes in enumerate(signatures):
         ordered = np.sort(codes).astype(np.int64)
@@ -302,5 +301,5 @@ def _counted(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return UnfilledBuckets(draft.signatures, held.astype(np.int64), draft.bucket)
 
 
-def _left(work: Work, draft: UnfilledBuckets) -> Longs:
+def _left(work: Work, draft: UnfilledBuckets) -> LongArray:
     return np.bincount(work.codes[draft.bucket < 0], minlength=work.domain)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from republish.arrays import IntArray
+from republish.arrays import IntArray, LongArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -21,8 +21,6 @@ from republish.publishers._buckets.partition import Stacks, halve
 from republish.publishers._cohorts.kernels import give_up, join_nearest
 from republish.publishers._cohorts.past import Remembered
 from republish.publishers._kernels.geometry import Geometry, geometry
-
-Longs = NDArray[np.int64]
 
 _FORBIDDEN = 1e12
 _LARGEST_MATRIX = 2_000_000
@@ -46,10 +44,10 @@ class _Places(NamedTuple):
     """
 
     values: Ragged
-    owner: Longs
-    shown: Longs
-    held: Longs
-    kind: Longs
+    owner: LongArray
+    shown: LongArray
+    held: LongArray
+    kind: LongArray
     may_change: NDArray[np.bool_]
 
 
@@ -57,9 +55,9 @@ class _CohortRows(NamedTuple):
     """The rows of a view: geometry, codes, the cohort of each (-1 for none yet), the kind that who returns needs."""
 
     space: Geometry
-    codes: Longs
-    cohort: Longs
-    needs: Longs
+    codes: LongArray
+    cohort: LongArray
+    needs: LongArray
 
 
 def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
@@ -128,8 +126,8 @@ def _fill(work: _CohortRows, places: _Places, rng: np.random.Generator) -> None:
 
 
 def _matched(
-    work: _CohortRows, places: _Places, members: Ragged, rows: Longs, slots: Longs
-) -> tuple[Longs, Longs]:
+    work: _CohortRows, places: _Places, members: Ragged, rows: LongArray, slots: LongArray
+) -> tuple[LongArray, LongArray]:
     """The rows that go to a place, and the places, none twice."""
     if not len(rows) or not len(slots):
         return rows[:0], slots[:0]
@@ -173,10 +171,10 @@ def _new_cohorts(
     changes: CohortRules,
     rng: np.random.Generator,
     groups: int,
-) -> tuple[Longs, Longs, Longs]:
+) -> tuple[LongArray, LongArray, LongArray]:
     """The group of every row, and group and code of further counterfeits: what found no place gets cohorts anew."""
     group = work.cohort.copy()
-    fakes: list[tuple[Longs, Longs]] = []
+    fakes: list[tuple[LongArray, LongArray]] = []
     for rows, values in _lonely(before, work, changes):
         missing = _evened(np.bincount(np.searchsorted(values, work.codes[rows]), minlength=len(values)))
         group[rows] = groups
@@ -194,7 +192,9 @@ def _new_cohorts(
     )
 
 
-def _lonely(before: Remembered, work: _CohortRows, changes: CohortRules) -> Iterator[tuple[Longs, Longs]]:
+def _lonely(
+    before: Remembered, work: _CohortRows, changes: CohortRules
+) -> Iterator[tuple[LongArray, LongArray]]:
     """Those who came back and found no place, in new cohorts with the values of the old one.
 
     Who was together before is again, where they have values enough; of the others, those with the same values.
@@ -214,13 +214,15 @@ def _lonely(before: Remembered, work: _CohortRows, changes: CohortRules) -> Iter
                 yield rows[part == piece], values
 
 
-def _evened(counts: Longs) -> Longs:
+def _evened(counts: LongArray) -> LongArray:
     """How many counterfeits make all values as frequent as the most frequent one."""
-    evened: Longs = counts.max() - counts
+    evened: LongArray = counts.max() - counts
     return evened
 
 
-def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
+def _cut(
+    view: Microdata, changes: CohortRules, rng: np.random.Generator
+) -> tuple[LongArray, LongArray, LongArray]:
     """New cohorts of all rows: the group of each, and group and code of counterfeits."""
     counts = np.bincount(view.codes)
     width = min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
@@ -243,7 +245,7 @@ def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tup
     return group, number[~real], buckets.code[~real].astype(np.int64)
 
 
-def _only(view: Microdata, rows: Longs) -> Microdata:
+def _only(view: Microdata, rows: LongArray) -> Microdata:
     """The view of some of its rows."""
     return replace(
         view,

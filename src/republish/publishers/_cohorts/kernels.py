@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import LongArray
 from republish.kernels import kernel
-
-Longs = NDArray[np.int64]
 
 
 @kernel
 def join_nearest(
     apart: NDArray[np.float64],
-    items: Longs,
-    owner: Longs,
-    shown: Longs,
-    held: Longs,
-    sizes: Longs,
+    items: LongArray,
+    owner: LongArray,
+    shown: LongArray,
+    held: LongArray,
+    sizes: LongArray,
     m: int,
     most: int,
-) -> Longs:
+) -> LongArray:
     """Return for each row the place it is added to, -1 for none; `shown`, `held` and `sizes` are changed.
 
     A row goes to the nearest cohort in which its value stays at most one row in m and which has fewer than `most` rows.
@@ -45,7 +44,9 @@ def join_nearest(
 
 
 @kernel
-def give_up(offsets: Longs, shown: Longs, held: Longs, may_change: NDArray[np.bool_], m: int) -> None:
+def give_up(
+    offsets: LongArray, shown: LongArray, held: LongArray, may_change: NDArray[np.bool_], m: int
+) -> None:
     """Give up places that nobody took, the values with most rows first, in cohorts that change.
 
     Every value keeps a row, and none gets more than one row in m. `shown` is changed.
