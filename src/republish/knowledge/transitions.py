@@ -62,8 +62,14 @@ class Transitions:
         rows = pl.DataFrame(
             [pl.Series(name, column).cast(schema[name]) for name, column in zip(schema, columns, strict=True)]
         )
+        return self.plus(rows)
+
+    def plus(self, *counted: pl.DataFrame) -> Transitions:
+        """These counts and others, tables of the same columns in any order; an empty one may lack them."""
+        schema = _schema(self.order)
         keys = list(schema)[:-1]
-        merged = pl.concat([self.table, rows]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
+        others = [table.select(schema).cast(schema) for table in counted if table.height]
+        merged = pl.concat([self.table, *others]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
         return Transitions(self.order, merged)
 
     def to_knowledge(

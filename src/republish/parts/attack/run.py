@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,11 @@ from republish.parts.attack.history import (
     VALUES,
     AttackLayout,
     Bucket,
-    Joining,
-    Reading,
     Shard,
+    join_values,
     layout_of,
     names_of_files,
+    read_files,
 )
 from republish.parts.attack.known_people import Known, known_people
 from republish.parts.blocks import Block, Mover, fact, spread, tables_of
@@ -113,9 +114,11 @@ class _Attacking:
     def __init__(self, mover: Mover[Any], layout: AttackLayout) -> None:
         self.mover, self.layout = mover, layout
         files = mover.blocks(names_of_files(layout))
-        self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], Reading(layout)))
+        self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], partial(read_files, layout)))
         tasks = max(1, layout.tasks)
-        self.joined = mover.keep(mover.exchange([self.read], [MEMBER, VALUES], tasks, Joining(layout)))
+        self.joined = mover.keep(
+            mover.exchange([self.read], [MEMBER, VALUES], tasks, partial(join_values, layout))
+        )
 
     def found(self, adversary: Adversary, attacks: Sequence[str], m: int | None) -> dict[str, FoundInParts]:
         diversity = min(self.mover.facts(self.joined), default=0)

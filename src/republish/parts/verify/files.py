@@ -43,24 +43,21 @@ class Unreadable(NamedTuple):
     """Says that something cannot be read any more."""
 
 
-@dataclass(frozen=True)
-class Legible:
-    """A task that tells of what it cannot read, and tells it to all who wait for what it would have made."""
+def legible(task: Task, blocks: Sequence[Block]) -> Iterator[Block]:
+    """A task that tells of what it cannot read, and tells it to all who wait for what it would have made.
 
-    task: Task
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The blocks of the task, or that it cannot read something."""
-        made: list[Block] = []
-        try:
-            if any(block.kind == UNREAD for block in blocks):
-                raise ViewError("what this needs cannot be read")
-            made.extend(self.task(blocks))
-        except UNREADABLE as problem:
-            if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
-                raise  # of the machine, not of the data: the engine tries again elsewhere
-            made = [fact(Unreadable()), Block(0, UNREAD, b"")]
-        yield from made
+    The blocks of the task, or that it cannot read something.
+    """
+    made: list[Block] = []
+    try:
+        if any(block.kind == UNREAD for block in blocks):
+            raise ViewError("what this needs cannot be read")
+        made.extend(task(blocks))
+    except UNREADABLE as problem:
+        if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
+            raise  # of the machine, not of the data: the engine tries again elsewhere
+        made = [fact(Unreadable()), Block(0, UNREAD, b"")]
+    yield from made
 
 
 def listed(files: Iterable[Any], kind: str, batches: int | None = None) -> list[Block]:
@@ -95,23 +92,18 @@ class Surveyed:
     values: pl.DataFrame | None
 
 
-@dataclass(frozen=True)
-class SurveyingTables:
+def survey_tables(schema: Schema, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that looks over files of a table; and compares the CSV table of a release with it where it has one."""
-
-    schema: Schema
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        for place in named(block for block in blocks if block.kind == CSV):
-            yield fact(same_tables(place, self.schema))
-        for place in named(block for block in blocks if block.kind == FILE):
-            sensitive = self.schema.sensitive
-            frame = read_parquet(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
-            if frame[GROUP].null_count():
-                raise ViewError("every row needs a group")
-            values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
-            top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
-            yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
+    for place in named(block for block in blocks if block.kind == CSV):
+        yield fact(same_tables(place, schema))
+    for place in named(block for block in blocks if block.kind == FILE):
+        sensitive = schema.sensitive
+        frame = read_parquet(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
+        if frame[GROUP].null_count():
+            raise ViewError("every row needs a group")
+        values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
+        top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
+        yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
 
 
 @dataclass(frozen=True)
