@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import Float32Array, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge import Knowledge
 
 FORMS = ("joint", "product", "chained")
 _BLOCK = 4096
-States = npt.NDArray[np.float32]
+States = Float32Array
 
 
 @dataclass(frozen=True, eq=False)

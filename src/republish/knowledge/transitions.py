@@ -68,7 +68,7 @@ class Transitions:
         """These counts and others, tables of the same columns in any order; an empty one may lack them."""
         schema = _schema(self.order)
         keys = list(schema)[:-1]
-        others = [table.select(schema).cast(schema) for table in counted if table.height]
+        others = [table.select(list(schema)).cast(schema) for table in counted if table.height]
         merged = pl.concat([self.table, *others]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
         return Transitions(self.order, merged)
 

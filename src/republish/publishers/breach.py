@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from republish.arrays import FloatArray
+from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
 
 
@@ -94,6 +94,6 @@ def _numbers(name: str, given: ArrayLike) -> FloatArray:
     return array.astype(np.float64)
 
 
-def _require(rule: str, holds: np.typing.NDArray[np.bool_]) -> None:
+def _require(rule: str, holds: BoolArray) -> None:
     if not holds.all():
         raise PolicyError(f"{rule}; found {holds.size - np.count_nonzero(holds)} that are not; correct them")

@@ -36,8 +36,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import Int64Array
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
@@ -171,7 +171,7 @@ def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entri
     return Entries(points, view.widths, step, history, n)
 
 
-def _sorted(entries: Entries, buckets: Buckets) -> NDArray[np.int64]:
+def _sorted(entries: Entries, buckets: Buckets) -> Int64Array:
     """Return the entries along every axis, bucket after bucket and code after code; counterfeits come last."""
     heights = np.repeat(buckets.heights, np.diff(buckets.sig_offsets))
     segment = np.repeat(np.arange(len(heights), dtype=np.int32), heights)

@@ -19,11 +19,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from republish.errors import PolicyError, SchemaError
 
-Counts = NDArray[np.int64]
-Values = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Counts = Int64Array
+Values = FloatArray
+Flags = BoolArray
 
 # The verifier's tolerance is wider than the kernels', so that it never refuses what a publisher admits.
 # A bound that may be reached is widened; one that must not be reached (strict) is narrowed, and there the
@@ -47,8 +48,8 @@ class Whole:
     """
 
     overall: Values
-    order: NDArray[np.int64] | None = None
-    nodes: NDArray[np.int32] | None = None
+    order: Int64Array | None = None
+    nodes: Int32Array | None = None
 
     def __post_init__(self) -> None:
         if self.order is not None and not np.array_equal(np.sort(self.order), np.arange(self.m)):
@@ -68,8 +69,8 @@ class Whole:
         cls,
         codes: NDArray[np.integer],
         m: int,
-        order: NDArray[np.int64] | None = None,
-        nodes: NDArray[np.int32] | None = None,
+        order: Int64Array | None = None,
+        nodes: Int32Array | None = None,
     ) -> Whole:
         """Return the whole of a table whose rows bear these sensitive codes, each in 0..m-1."""
         codes = np.asarray(codes, dtype=np.int64)
@@ -96,13 +97,13 @@ class Rules(NamedTuple):
         plain: True where nothing but the size matters.
     """
 
-    op: NDArray[np.int64]
+    op: Int64Array
     a: Values
     b: Values
     overall: Values
-    order: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    leaves: NDArray[np.int64]
+    order: Int64Array
+    nodes: Int32Array
+    leaves: Int64Array
     min_size: int
     plain: bool
 
@@ -191,7 +192,7 @@ class Requirement(ABC):
         return float(np.max(achieved, initial=0.0))
 
 
-def _check_hierarchy(nodes: NDArray[np.int32], m: int) -> None:
+def _check_hierarchy(nodes: Int32Array, m: int) -> None:
     if nodes.ndim != 2 or len(nodes) != m or nodes.shape[1] == 0:
         raise SchemaError(
             f"the hierarchy of the sensitive values must have one row for each of the {m} codes and at "

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, Int32Array, Int64Array, IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Values, Whole
@@ -82,7 +81,7 @@ class BTPrivacy:
             f"from the person's group: beliefs before and after are at most {plain(self.t)} bits apart."
         )
 
-    def holds(self, reached: Values) -> NDArray[np.bool_]:
+    def holds(self, reached: Values) -> BoolArray:
         """Return which distances are allowed, with the tolerance of a verifier."""
         return np.asarray(reached <= self.t + TOLERANCE)
 
@@ -163,7 +162,7 @@ def beliefs_of(required: BTPrivacy, prior: Values, place: IntArray, whole: Whole
 
 
 @kernel
-def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int32]) -> bool:
+def rows_within(beliefs: Beliefs, rows: Int32Array, codes: Int32Array) -> bool:
     """Return whether these rows of a view, `codes` being theirs, are a group that satisfies the requirement."""
     m = beliefs.prior.shape[1]
     shares = np.zeros(m)
@@ -187,7 +186,7 @@ def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int
 
 
 @kernel
-def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDArray[np.int64]) -> Values:
+def _scale(beliefs: Beliefs, rows: Int32Array, shares: Values, shown: Int64Array) -> Values:
     """Return how much more often each value is shown than expected; all 0 where one was not expected at all."""
     scale = np.zeros(shares.size)
     for row in rows:
@@ -204,7 +203,7 @@ def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDA
 
 
 @kernel
-def _estimate(prior: Values, scale: Values, shown: NDArray[np.int64], posterior: Values) -> bool:
+def _estimate(prior: Values, scale: Values, shown: Int64Array, posterior: Values) -> bool:
     """Overwrite the posterior at the values shown by the Omega-estimate; False where the prior rules all out."""
     total = 0.0
     for s in shown:
@@ -231,7 +230,7 @@ def _smooth(smoothing: Values, p: Values, smooth: Values) -> None:
 
 
 @kernel
-def _divergence(p: Values, q: Values, where: NDArray[np.int64]) -> float:
+def _divergence(p: Values, q: Values, where: Int64Array) -> float:
     """Return the Jensen-Shannon divergence in bits; q has nothing but at the values `where`."""
     found = 0.0
     rest = 1.0

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import Int32Array
 from republish.kernels import kernel
 from republish.requirements.base import Counts, Requirement, Rules, Whole
 from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
@@ -108,7 +108,7 @@ def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
 
 
 @kernel
-def rows_satisfy(rules: Rules, codes: NDArray[np.int32], counts: Counts) -> bool:
+def rows_satisfy(rules: Rules, codes: Int32Array, counts: Counts) -> bool:
     """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
     for code in codes:
         counts[code] += 1

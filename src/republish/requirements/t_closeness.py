@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import Int32Array
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Rules, Values, Whole
@@ -96,7 +96,7 @@ class TCloseness(Requirement):
         return np.asarray(np.abs(excess).sum(axis=1) / 2, dtype=np.float64)
 
 
-def _moved_up(excess: Values, nodes: NDArray[np.int32]) -> Values:
+def _moved_up(excess: Values, nodes: Int32Array) -> Values:
     # Two leaves below a common ancestor of height h are 2h edges apart: with every edge 1/(2 height) long the
     # hierarchy is a tree metric, where each edge carries the excess of everything below it.
     height = nodes.shape[1] - 1

@@ -7,9 +7,8 @@ posteriors find that out slowly; so it is settled first.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import IntArray
+from republish.arrays import FloatArray, IntArray
 from republish.inference.assignment import narrow
 from republish.kernels import kernel
 
@@ -19,7 +18,7 @@ THIN = 1e-10
 
 @kernel
 def confine(
-    expected: NDArray[np.float64],
+    expected: FloatArray,
     member_start: IntArray,
     value_start: IntArray,
     value_code: IntArray,

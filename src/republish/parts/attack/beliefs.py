@@ -267,8 +267,7 @@ def revise_beliefs(step: Step, blocks: Sequence[Block]) -> Iterator[Block]:
         new[score][history.person[secret]] = figures[secret]
     ever = members["ever"].to_numpy() | (new["risk"] >= SURE)
     after = step.revised(members, found.p).with_columns(
-        *(pl.Series(s, np.maximum(members[s].to_numpy(), new[s])) for s in _SCORES),
-        pl.Series("ever", ever),
+        *(pl.Series(s, np.maximum(members[s].to_numpy(), new[s])) for s in _SCORES), pl.Series("ever", ever)
     )
     yield from spread(after.drop(_FLEETING), bucket_of(after[KEY[0]].to_numpy(), step.layout.buckets), STATE)
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, LongArray
+from republish.arrays import BoolArray, Int32Array, Int64Array
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
@@ -26,7 +25,7 @@ from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
 from republish.publishers._kernels.geometry import geometry
 
-Ints = NDArray[np.int32]
+Ints = Int32Array
 
 __all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
 
@@ -50,19 +49,19 @@ class Buckets:
         heights: how often each code occurs in a bucket.
     """
 
-    row: LongArray
+    row: Int64Array
     code: Ints
     bucket: Ints
-    sig_offsets: LongArray
+    sig_offsets: Int64Array
     sig_codes: Ints
-    heights: LongArray
+    heights: Int64Array
 
     @property
     def count(self) -> int:
         return len(self.heights)
 
     @property
-    def starts(self) -> LongArray:
+    def starts(self) -> Int64Array:
         return offsets_of(np.diff(self.sig_offsets) * self.heights)
 
     @property
@@ -97,14 +96,14 @@ class Past:
 
     known: BoolArray
     present: BoolArray
-    code: LongArray
-    signature: LongArray
+    code: Int64Array
+    signature: Int64Array
     within: BoolArray
     signatures: Ragged
     release: int
 
     @property
-    def sizes(self) -> LongArray:
+    def sizes(self) -> Int64Array:
         """How many codes each person's last signature has, 0 where there is none."""
         return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
 
@@ -134,7 +133,7 @@ def recall(view: Microdata, memory: Memory) -> Past:
     return Past(known, present, code, signature, within, signatures, memory.release)
 
 
-def _require_sense(memory: Memory, signatures: Ragged, borne: LongArray, domain: int) -> None:
+def _require_sense(memory: Memory, signatures: Ragged, borne: Int64Array, domain: int) -> None:
     """Refuse a memory in which somebody's last value or last release cannot be."""
     last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
     wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
@@ -207,7 +206,7 @@ def divide(view: Microdata, past: Past, keeps: BoolArray) -> UnfilledBuckets:
     return UnfilledBuckets(signatures, held.astype(np.int64), bucket)
 
 
-def complete(draft: UnfilledBuckets, codes: LongArray) -> Buckets:
+def complete(draft: UnfilledBuckets, codes: Int64Array) -> Buckets:
     """Return the buckets with counterfeits wherever a code has fewer rows than the most frequent one."""
     used = np.flatnonzero(tallest(draft.signatures, draft.held))
     renumbered = np.full(len(draft.signatures.offsets) - 1, -1, dtype=np.int64)
@@ -222,11 +221,11 @@ def complete(draft: UnfilledBuckets, codes: LongArray) -> Buckets:
     return Buckets(row, code, bucket, signatures.offsets, signatures.items.astype(np.int32), heights)
 
 
-def _codes(view: Microdata) -> LongArray:
+def _codes(view: Microdata) -> Int64Array:
     return np.ascontiguousarray(view.codes, dtype=np.int64)
 
 
-def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, LongArray]:
+def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Int64Array]:
     """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
     number = np.where(rows, past.signature, -1)
     sizes = np.diff(past.signatures.offsets)

@@ -7,16 +7,16 @@ from itertools import chain
 
 import numpy as np
 
-from republish.arrays import IntArray, LongArray
+from republish.arrays import Int64Array, IntArray
 from republish.publishers._buckets.kernels import Ragged
 
 
-def offsets_of(sizes: IntArray) -> LongArray:
+def offsets_of(sizes: IntArray) -> Int64Array:
     """Return where lists of these sizes begin, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def lists_of(parts: Sequence[Sequence[int] | LongArray]) -> Ragged:
+def lists_of(parts: Sequence[Sequence[int] | Int64Array]) -> Ragged:
     """Return lists with these numbers."""
     sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     numbers: Iterable[int] = chain.from_iterable(parts)

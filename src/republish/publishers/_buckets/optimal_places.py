@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from republish.arrays import Int64Array
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, barred_pairs, place_distances
 from republish.publishers._kernels.geometry import Geometry
 
@@ -16,7 +16,7 @@ _FAR = 1e6
 def place_optimal(
     space: Geometry,
     draft: UnfilledBuckets,
-    wanted: NDArray[np.int64],
+    wanted: Int64Array,
     newcomers: Ragged,
     members: Ragged,
     bars: Bars,

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from republish.arrays import IntArray, LongArray
+from republish.arrays import BoolArray, Int64Array, IntArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -44,20 +43,20 @@ class _Places(NamedTuple):
     """
 
     values: Ragged
-    owner: LongArray
-    shown: LongArray
-    held: LongArray
-    kind: LongArray
-    may_change: NDArray[np.bool_]
+    owner: Int64Array
+    shown: Int64Array
+    held: Int64Array
+    kind: Int64Array
+    may_change: BoolArray
 
 
 class _CohortRows(NamedTuple):
     """The rows of a view: geometry, codes, the cohort of each (-1 for none yet), the kind that who returns needs."""
 
     space: Geometry
-    codes: LongArray
-    cohort: LongArray
-    needs: LongArray
+    codes: Int64Array
+    cohort: Int64Array
+    needs: Int64Array
 
 
 def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
@@ -126,8 +125,8 @@ def _fill(work: _CohortRows, places: _Places, rng: np.random.Generator) -> None:
 
 
 def _matched(
-    work: _CohortRows, places: _Places, members: Ragged, rows: LongArray, slots: LongArray
-) -> tuple[LongArray, LongArray]:
+    work: _CohortRows, places: _Places, members: Ragged, rows: Int64Array, slots: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """The rows that go to a place, and the places, none twice."""
     if not len(rows) or not len(slots):
         return rows[:0], slots[:0]
@@ -171,10 +170,10 @@ def _new_cohorts(
     changes: CohortRules,
     rng: np.random.Generator,
     groups: int,
-) -> tuple[LongArray, LongArray, LongArray]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The group of every row, and group and code of further counterfeits: what found no place gets cohorts anew."""
     group = work.cohort.copy()
-    fakes: list[tuple[LongArray, LongArray]] = []
+    fakes: list[tuple[Int64Array, Int64Array]] = []
     for rows, values in _lonely(before, work, changes):
         missing = _evened(np.bincount(np.searchsorted(values, work.codes[rows]), minlength=len(values)))
         group[rows] = groups
@@ -194,7 +193,7 @@ def _new_cohorts(
 
 def _lonely(
     before: Remembered, work: _CohortRows, changes: CohortRules
-) -> Iterator[tuple[LongArray, LongArray]]:
+) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Those who came back and found no place, in new cohorts with the values of the old one.
 
     Who was together before is again, where they have values enough; of the others, those with the same values.
@@ -214,15 +213,15 @@ def _lonely(
                 yield rows[part == piece], values
 
 
-def _evened(counts: LongArray) -> LongArray:
+def _evened(counts: Int64Array) -> Int64Array:
     """How many counterfeits make all values as frequent as the most frequent one."""
-    evened: LongArray = counts.max() - counts
+    evened: Int64Array = counts.max() - counts
     return evened
 
 
 def _cut(
     view: Microdata, changes: CohortRules, rng: np.random.Generator
-) -> tuple[LongArray, LongArray, LongArray]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """New cohorts of all rows: the group of each, and group and code of counterfeits."""
     counts = np.bincount(view.codes)
     width = min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
@@ -245,7 +244,7 @@ def _cut(
     return group, number[~real], buckets.code[~real].astype(np.int64)
 
 
-def _only(view: Microdata, rows: LongArray) -> Microdata:
+def _only(view: Microdata, rows: Int64Array) -> Microdata:
     """The view of some of its rows."""
     return replace(
         view,

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import LongArray
+from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.kernels import kernel
 
 
 @kernel
 def join_nearest(
-    apart: NDArray[np.float64],
-    items: LongArray,
-    owner: LongArray,
-    shown: LongArray,
-    held: LongArray,
-    sizes: LongArray,
+    apart: FloatArray,
+    items: Int64Array,
+    owner: Int64Array,
+    shown: Int64Array,
+    held: Int64Array,
+    sizes: Int64Array,
     m: int,
     most: int,
-) -> LongArray:
+) -> Int64Array:
     """Return for each row the place it is added to, -1 for none; `shown`, `held` and `sizes` are changed.
 
     A row goes to the nearest cohort in which its value stays at most one row in m and which has fewer than `most` rows.
@@ -44,9 +43,7 @@ def join_nearest(
 
 
 @kernel
-def give_up(
-    offsets: LongArray, shown: LongArray, held: LongArray, may_change: NDArray[np.bool_], m: int
-) -> None:
+def give_up(offsets: Int64Array, shown: Int64Array, held: Int64Array, may_change: BoolArray, m: int) -> None:
     """Give up places that nobody took, the values with most rows first, in cohorts that change.
 
     Every value keeps a row, and none gets more than one row in m. `shown` is changed.

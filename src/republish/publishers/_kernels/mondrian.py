@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import FloatArray, Int8Array, Int32Array, Int64Array
 from republish.kernels import kernel, kernel_with
 from republish.requirements.base import Rules
 from republish.requirements.bt_privacy import Beliefs, rows_within
@@ -34,13 +35,13 @@ class Space(NamedTuple):
     What follows is `republish.spatial.extents.axis_arrays`.
     """
 
-    points: NDArray[np.float64]
-    width: NDArray[np.float64]
-    kind: NDArray[np.int8]
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
-    offset: NDArray[np.int64]
-    levels: NDArray[np.int64]
+    points: FloatArray
+    width: FloatArray
+    kind: Int8Array
+    start: Int32Array
+    end: Int32Array
+    offset: Int64Array
+    levels: Int64Array
 
 
 class _MondrianRows(NamedTuple):
@@ -49,14 +50,14 @@ class _MondrianRows(NamedTuple):
     The node with rows begin to end owns `buffer[begin:end]`; once final, it marks there where a group begins.
     """
 
-    columns: NDArray[np.float64]
-    number: NDArray[np.int32]
-    codes: NDArray[np.int32]
-    buffer: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    misplaced: NDArray[np.int64]
-    extents: NDArray[np.float64]
-    lowest: NDArray[np.float64]
+    columns: FloatArray
+    number: Int32Array
+    codes: Int32Array
+    buffer: FloatArray
+    counts: Int64Array
+    misplaced: Int64Array
+    extents: FloatArray
+    lowest: FloatArray
 
 
 class _Task(NamedTuple):
@@ -79,9 +80,7 @@ class _Cut(NamedTuple):
 
 
 @kernel
-def partition(
-    space: Space, rules: Rules, beliefs: Beliefs, codes: NDArray[np.int32], strict: bool
-) -> NDArray[np.int32]:
+def partition(space: Space, rules: Rules, beliefs: Beliefs, codes: Int32Array, strict: bool) -> Int32Array:
     """Return the group of each row, numbered from 0 without gaps.
 
     The groups are written over `codes`, and `space.points` is permuted. All rows together must satisfy the
@@ -181,7 +180,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
 
 
 @kernel
-def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
+def _beside_child(space: Space, axis: int, values: FloatArray, median: float) -> tuple[float, float]:
     """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
     lowest, highest = _present_bounds(values)
     _, level = ancestor(space, axis, lowest, highest)
@@ -277,14 +276,14 @@ def _misplaced(rows: _MondrianRows, cut: _Cut, begin: int, end: int, right: int)
 
 
 @kernel
-def _swap(values: NDArray[np.generic], here: NDArray[np.int64], there: NDArray[np.int64]) -> None:
+def _swap(values: NDArray[np.generic], here: Int64Array, there: Int64Array) -> None:
     """Exchange the values at two lists of places."""
     for p in range(here.size):
         values[here[p]], values[there[p]] = values[there[p]], values[here[p]]
 
 
 @kernel_with(fastmath={"nnan", "nsz"})
-def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+def _bounds(values: FloatArray) -> tuple[float, float]:
     """Return the least and the greatest value."""
     lowest = highest = values[0]
     for value in values:
@@ -294,7 +293,7 @@ def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 @kernel
-def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+def _present_bounds(values: FloatArray) -> tuple[float, float]:
     """Return the least and the greatest value that is not missing."""
     lowest, highest = np.inf, -np.inf
     for value in values:
@@ -305,7 +304,7 @@ def _present_bounds(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 @kernel
-def _count(values: NDArray[np.float64], first: float, second: float) -> tuple[int, int]:
+def _count(values: FloatArray, first: float, second: float) -> tuple[int, int]:
     """Return how many values are at most each of two bounds."""
     few = many = 0
     for value in values:
@@ -342,7 +341,7 @@ def _select(rows: _MondrianRows, axis: int, begin: int, end: int, rank: int) -> 
 
 
 @kernel
-def _enclose(values: NDArray[np.float64], buffer: NDArray[np.float64], rank: int) -> tuple[float, float]:
+def _enclose(values: FloatArray, buffer: FloatArray, rank: int) -> tuple[float, float]:
     """Return two values of a sample of n^(2/3), most likely one below and one above the given rank."""
     step = int(values.size ** (1.0 / 3.0))
     sample = buffer[: values.size // step]

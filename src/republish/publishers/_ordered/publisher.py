@@ -9,9 +9,8 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray, Int64Array, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import FULL, Reasoning, Thoughts, last_values
@@ -48,7 +47,7 @@ STRAGGLERS = 0.1
 _WINDOWS = 12
 _SHORTEST = 64
 _MOST_STEPS = 10**8
-Places = NDArray[np.int64]
+Places = Int64Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.arrays import IntArray, WordArray
+from republish.arrays import Int32Array, IntArray, WordArray
 from republish.kernels import kernel
 from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
@@ -26,11 +26,11 @@ class Points(NamedTuple):
     """
 
     keys: WordArray
-    row: NDArray[np.int32]
-    codes: NDArray[np.int32]
+    row: Int32Array
+    codes: Int32Array
     mark: NDArray[np.int16]
     word: WordArray
-    number: NDArray[np.int32]
+    number: Int32Array
 
 
 class Demand(NamedTuple):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
+from republish.arrays import BoolArray, FloatArray, Int32Array, IntArray, WordArray
 from republish.errors import CannotPublish, PolicyError
 from republish.requirements import KAnonymity, Whole, compile_rules
 from republish.requirements.base import Rules
@@ -282,7 +282,7 @@ def _split_full(
     order = key_order(keys if len(rows) == len(block) else keys[:, rows])
     if len(level) > 1:
         order = order[np.argsort(block[rows][order], kind="stable")]
-    ordered: NDArray[np.int32] = rows[order].astype(np.int32)
+    ordered: Int32Array = rows[order].astype(np.int32)
     ends = np.cumsum(np.bincount(block[ordered], minlength=len(level))[full])
     runs = np.column_stack([np.append(0, ends[:-1]), ends, level[full]])
     points = Points(
