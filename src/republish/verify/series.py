@@ -79,36 +79,38 @@ class Promising(Protocol):
         """What is promised of every table and over the series."""
 
 
-class StoredSeries(Protocol):
-    """What a series shows of itself to be verified."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Its ledger."""
+class PublishedSeries(Protocol):
+    """What a series shows of itself to whoever verifies or attacks it."""
 
     @property
     def schema(self) -> Schema:
         """Its schema with all amendments."""
 
     @property
-    def policy(self) -> Promising:
-        """Its policy."""
+    def policy(self) -> Promising: ...
 
     @property
     def reasoning(self) -> Reasoning | None:
         """How its publisher takes an adversary to think, where it thinks of one."""
 
-    def memory(self) -> Memory:
-        """What is remembered of everyone published so far."""
-
     def members(self, number: int) -> Membership:
-        """Private: who is in a release."""
+        """Private: who is in a release, and of which class where the series' own knowledge has classes."""
 
     def known_values(self) -> pl.Series:
         """The sensitive domain that the codes of all releases point into."""
 
     def values_at(self, number: int) -> pl.Series:
         """The sensitive domain that was known at a release."""
+
+
+class StoredSeries(PublishedSeries, Protocol):
+    """What a series shows of itself to be verified."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    def memory(self) -> Memory:
+        """What is remembered of everyone published so far."""
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the file of what outsiders know of people in a release, where there is one."""

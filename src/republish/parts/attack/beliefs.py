@@ -41,29 +41,21 @@ class BeliefsInParts:
 
     posterior: str
     steps: int | None
-    releases: tuple[Summary, ...]
-    overall: Summary
+    by_release: tuple[Summary, ...]
+    summary: Summary
     name: str = "beliefs"
 
     @property
     def label(self) -> str:
         return looked_at(self.steps)
 
-    @property
-    def summary(self) -> Summary:
-        return self.overall
-
-    @property
-    def by_release(self) -> tuple[Summary, ...]:
-        return self.releases
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "attack": self.name,
             "posterior": self.posterior,
             "steps": FULL if self.steps is None else self.steps,
-            "summary": asdict(self.overall),
-            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
+            "summary": asdict(self.summary),
+            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.by_release, 1)],
         }
 
 

@@ -26,15 +26,8 @@ from republish.verify.series import UNREADABLE
 from republish.verify.table import AtLarge, same_tables
 
 FILE, CSV = "file", "csv"
-STATE, AWAY, TABLE, FALSE, MEMBERS, START, UNREAD = (
-    "state",
-    "away",
-    "table",
-    "false",
-    "members",
-    "start",
-    "unread",
-)
+STATE, AWAY, TABLE, FALSE = "state", "away", "table", "false"
+MEMBERS, START, UNREAD = "members", "start", "unread"
 CLASS, PLACE, AGAIN = "class", "place", "again"
 MEMBER_COLUMNS = {**dict.fromkeys(KEY, pl.UInt64), GROUP: pl.Int32, CODE: pl.Int32, ROW: pl.UInt64}
 
