@@ -79,7 +79,6 @@ class Bands:
                 )
 
     def document(self) -> dict[str, Any]:
-        """What `knowledge.toml` says for this column."""
         return {"breaks": list(self.breaks), "labels": list(self.labels)}
 
 
@@ -219,7 +218,6 @@ class Classes:
             column.require_fit(declared[column.column])
 
     def document(self) -> dict[str, Any]:
-        """The `[classes.NAME]` tables of `knowledge.toml`."""
         return {column.column: column.document() for column in self.columns}
 
 

@@ -29,7 +29,6 @@ class Membership:
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> Membership:
-        """The membership in a table as it is stored."""
         group, code, row = (frame[name].to_numpy() for name in ("group", "code", "row"))
         return cls(
             people_of(frame),

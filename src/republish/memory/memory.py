@@ -90,7 +90,6 @@ class Memory:
         return Memory(people[order], columns, self.signatures, max(self.release, newer.release), counts)
 
     def only(self, entries: BoolArray) -> Memory:
-        """The memory of some of its people."""
         columns = {name: column[entries] for name, column in self.columns.items()}
         return replace(self, people=self.people[entries], columns=columns)
 

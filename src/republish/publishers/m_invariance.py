@@ -20,8 +20,7 @@ import numpy as np
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import fill_buckets, recall
-from republish.publishers._buckets.groups import halved
+from republish.publishers._buckets.buckets import fill_buckets, halved, recall
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement

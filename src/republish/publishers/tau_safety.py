@@ -48,8 +48,7 @@ from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
-from republish.publishers._buckets.groups import gathered
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, gathered, recall
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement

@@ -73,7 +73,6 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns of the release, in its order."""
         return self.release.schema.published_columns
 
     def terms(self, condition: Condition) -> list[Term]:

@@ -118,8 +118,6 @@ class Schema:
         raise SchemaError(f"there is no quasi-identifier or sensitive column called {name}")
 
     def with_hierarchies(self, hierarchies: Mapping[str, Hierarchy]) -> Schema:
-        """This schema with some hierarchies replaced."""
-
         def renewed(column: Column) -> Column:
             return (
                 replace(column, hierarchy=hierarchies[column.name]) if column.name in hierarchies else column

@@ -40,7 +40,6 @@ class Unknowns:
 
     @cached_property
     def place(self) -> IntArray:
-        """The groups of each unknown, oldest first."""
         return self.history.group[np.argsort(self.of_appearance, kind="stable")]
 
     @cached_property

@@ -169,7 +169,6 @@ class _Talk:
             _parallel(settle_ahead, seats, self.states, notes)
 
     def back(self) -> None:
-        """Once through the releases from the last to the first."""
         self.states[:] = 1.0
         for i in range(len(self.seats) - 1, -1, -1):
             seats = self.seats[i]

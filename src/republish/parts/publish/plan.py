@@ -45,7 +45,6 @@ class Sizes:
 
     @property
     def limit(self) -> int:
-        """The rows that a part should have."""
         return max(1, -(-self.rows // self.parts))
 
 

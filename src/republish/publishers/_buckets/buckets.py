@@ -11,7 +11,7 @@ groups that take one entry of each value always hold at least one row of the vie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,22 @@ from republish.microdata import Microdata
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
 from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
+from republish.publishers._buckets.partition import Stacks, gather_groups, halve
 from republish.publishers._kernels.geometry import geometry
 
 Ints = Int32Array
 
-__all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
+__all__ = [
+    "Buckets",
+    "FillOptions",
+    "Past",
+    "complete",
+    "divide",
+    "fill_buckets",
+    "gathered",
+    "halved",
+    "recall",
+]
 
 NOBODY = -1
 
@@ -66,7 +77,6 @@ class Buckets:
 
     @property
     def counterfeits(self) -> int:
-        """The number of entries that belong to nobody."""
         return int(np.count_nonzero(self.row == NOBODY))
 
     def grouping(self, rows: int) -> Grouping:
@@ -234,3 +244,22 @@ def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Int64Array]:
     position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)  # the number -1 finds the last
     items = past.signatures.items[np.repeat(used, sizes)]
     return Ragged(offsets_of(sizes[used]), items), position[number]
+
+
+def halved(view: Microdata, buckets: Buckets) -> Grouping:
+    """Return the groups that repeated halving along the best quasi-identifier leaves."""
+    row = buckets.row.copy()
+    halve(geometry(view), row, _stacks(buckets), 1)
+    return replace(buckets, row=row).grouping(view.rows)
+
+
+def gathered(view: Microdata, buckets: Buckets, limit: int, rng: np.random.Generator) -> Grouping:
+    """Return groups gathered around random rows, in parts of at most `limit` groups cut by halving."""
+    row, space, stacks = buckets.row.copy(), geometry(view), _stacks(buckets)
+    parts = halve(space, row, stacks, limit)
+    gather_groups(space, row, stacks, parts, rng.random(int(buckets.heights.sum())))
+    return replace(buckets, row=row).grouping(view.rows)
+
+
+def _stacks(buckets: Buckets) -> Stacks:
+    return Stacks(buckets.starts, buckets.heights, np.diff(buckets.sig_offsets))

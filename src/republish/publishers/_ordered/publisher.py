@@ -252,7 +252,6 @@ class OrderedPublisher(Publisher):
         _ = self._cutting, self._bounds, self.reasoning
 
     def _require_measurable(self) -> None:
-        """Refuse to withstand what cannot be measured."""
         if not self.withstand:
             return
         if self.rest == "counterfeit":
