@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 import warnings
@@ -16,6 +17,7 @@ import polars as pl
 from lasting import lasting_workers
 from republish import Category, Gate, Number, Schema, Series, TauSafety
 from republish.web.app import create_app
+from republish.web.desk import Desk
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer versions of Starlette ask for another httpx
@@ -24,6 +26,12 @@ with warnings.catch_warnings():
 TOKEN = "a-token-for-tests"
 BASE = "http://127.0.0.1:8000"
 SCHEMA = Schema("patient", [Number("age"), Category("ward")], Category("diagnosis"))
+ROLES = [
+    {"name": "patient", "role": "identifier", "kind": None},
+    {"name": "age", "role": "quasi-identifier", "kind": "number"},
+    {"name": "ward", "role": "quasi-identifier", "kind": "category"},
+    {"name": "diagnosis", "role": "sensitive", "kind": "category"},
+]
 
 
 def view(week: int = 1, rows: int = 90) -> pl.DataFrame:
@@ -51,6 +59,11 @@ def make_series(root: Path, releases: int = 1, gate: Gate | None = None) -> Path
         series.publish(view(week))
     series.ledger.close()
     return root
+
+
+def take(desk: Desk, data: bytes) -> str:
+    """The id of an upload at a desk that is spoken to without a client."""
+    return desk.upload(io.BytesIO(data))
 
 
 @contextmanager

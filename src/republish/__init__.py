@@ -69,7 +69,7 @@ _HOMES = {
         "TCloseness",
         "parse_requirements",
     ),
-    "republish.schema.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
+    "republish.schema": ("Category", "Date", "Number", "Ordered", "Schema", "read_schema"),
     "republish.publishing.result": ("Published",),
     "republish.series": ("Series",),
     "republish.verify.check": ("Verification",),
@@ -135,12 +135,12 @@ if TYPE_CHECKING:
     from republish.requirements import RecursiveDiversity as RecursiveDiversity
     from republish.requirements import TCloseness as TCloseness
     from republish.requirements import parse_requirements as parse_requirements
-    from republish.schema.schema import Category as Category
-    from republish.schema.schema import Date as Date
-    from republish.schema.schema import Number as Number
-    from republish.schema.schema import Ordered as Ordered
-    from republish.schema.schema import Schema as Schema
-    from republish.schema.schema import read_schema as read_schema
+    from republish.schema import Category as Category
+    from republish.schema import Date as Date
+    from republish.schema import Number as Number
+    from republish.schema import Ordered as Ordered
+    from republish.schema import Schema as Schema
+    from republish.schema import read_schema as read_schema
     from republish.series import Series as Series
     from republish.verify.check import Verification as Verification
     from republish.verify.table import verify_table as verify_table

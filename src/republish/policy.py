@@ -21,8 +21,8 @@ from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
 from republish.release.forms import KEPT_CUTS, TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
-from republish.requirements.families import Uniqueness
-from republish.schema.schema import Schema, schema_from_mapping, schema_to_mapping
+from republish.requirements.m_uniqueness import Uniqueness
+from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"

@@ -16,7 +16,7 @@ from republish.metrics import EXPLANATIONS, Levels, Measures, measure
 from republish.microdata import read_view
 from republish.release.domains import Scales
 from republish.release.two_tables import read_release
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 
 def test_every_measure_is_explained_in_a_sentence() -> None:

@@ -34,7 +34,7 @@ from republish.queries.counts import _table
 from republish.release.cells import ALL_MISSING, SOME_MISSING, cells_of_ranges
 from republish.release.domains import Scales
 from republish.release.release import Release, build_release, read_release
-from republish.schema.schema import Category, Number, Ordered, Schema
+from republish.schema import Category, Number, Ordered, Schema
 from republish.spatial.nested import parents
 from republish.verify.table import verify_against_view, verify_release, verify_table
 

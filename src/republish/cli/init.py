@@ -14,7 +14,7 @@ from republish.cli.output import Json, say, say_json, say_table
 
 if TYPE_CHECKING:
     from republish.publishers import Publisher
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
     from republish.series import Series
 
 
@@ -33,8 +33,8 @@ class SchemaOptions:
     def read(self, quiet: bool) -> Schema:
         """The schema of the file, or the one that is proposed and confirmed; `quiet` says nothing of the proposal."""
         from republish.errors import PolicyError
+        from republish.schema import read_schema
         from republish.schema.column_names import listed
-        from republish.schema.schema import read_schema
         from republish.sources.propose import (
             AMBIGUOUS,
             propose,
@@ -175,7 +175,7 @@ def _ask(proposal: Any) -> Any:
     """Ask for role and kind of one column, the proposal being the answer to Enter."""
     from dataclasses import replace
 
-    from republish.schema.schema import KINDS, ROLES
+    from republish.schema import KINDS, ROLES
 
     role = _choose(f"{proposal.name}: role", ROLES, proposal.role)
     kind = proposal.kind

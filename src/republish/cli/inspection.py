@@ -282,7 +282,7 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
 def _verify_table(table: Path, schema: Path | None, require: str, as_json: bool) -> None:
     from republish.errors import PolicyError
     from republish.requirements import parse_requirements
-    from republish.schema.schema import read_schema
+    from republish.schema import read_schema
     from republish.verify.table import verify_table
 
     if schema is None or not require:

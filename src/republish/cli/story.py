@@ -13,7 +13,7 @@ from republish.datasets import hospital
 from republish.errors import LedgerError
 from republish.publishers import Mondrian, Publisher, TauSafety
 from republish.requirements import LDiversity
-from republish.schema.schema import Schema, read_schema
+from republish.schema import Schema, read_schema
 from republish.series import Series
 from republish.show.numbers import number
 

@@ -20,7 +20,7 @@ from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from republish.metrics.boxes import (
 from republish.metrics.tuples import Tuples, members_between
 from republish.microdata import MISSING, Axis, Microdata
 from republish.release.release import Release
-from republish.schema.schema import Ordered
+from republish.schema import Ordered
 
 Answer = Literal["uniform", "intersecting"]
 _OWN_TREE = 100
@@ -64,7 +64,6 @@ class Workload:
 
     @property
     def queries(self) -> int:
-        """Number of queries."""
         return len(self.low)
 
     @classmethod

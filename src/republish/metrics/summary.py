@@ -20,7 +20,7 @@ from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 EXPLANATIONS: dict[str, str] = {
     "rows": "Rows of the release, counterfeits included.",
@@ -66,7 +66,6 @@ class Measures:
     levels: Levels
 
     def as_dict(self) -> dict[str, Any]:
-        """All measures as JSON can hold them."""
         document = asdict(self)
         for name in ("prosecutor_risk", "journalist_risk"):
             above = document[name]["above"]

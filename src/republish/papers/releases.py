@@ -23,7 +23,7 @@ from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view
 from republish.publishers import Publisher
 from republish.release.release import Release, build_release
-from republish.schema.schema import Schema, read_schema
+from republish.schema import Schema, read_schema
 from republish.secret import Secret
 from republish.series import Series
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,11 +29,9 @@ from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, release_of
 from republish.requirements import Whole
-from republish.schema.schema import Schema
+from republish.schema import Schema
+from republish.series import Series
 from republish.sources.paths import read_csv, tables_together
-
-if TYPE_CHECKING:
-    from republish.series import Series
 
 TABLE_FILE, FALSE_FILE, TABLE = "table file", "counterfeits file", "table"
 Recorded = tuple[Path, dict[str, Any]]
@@ -128,46 +127,39 @@ def codes_in(frame: pl.DataFrame, schema: Schema, values: pl.Series) -> IntArray
     return codes
 
 
-@dataclass(frozen=True)
-class Splitting:
-    """The task that sends the rows of stored tables to shards, groups whole."""
+def split_tables(schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task that sends the rows of stored tables to shards, groups whole.
 
-    schema: Schema
-    releases: tuple[Stored, ...]
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows, a block for each shard; and how many have each sensitive code."""
-        for block in blocks:
-            i, j = map(int, block.data.split())
-            one = self.releases[i]
-            if block.kind == FALSE_FILE:
-                false = read_csv(one.counterfeits[j])
-                yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
-                continue
-            frame = read_intact(*one.tables[j])
-            yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
-            if self.schema.sensitive is not None:
-                values = one.scales.values
-                yield fact((i, np.bincount(codes_in(frame, self.schema, values), minlength=len(values))))
+    The rows, a block for each shard; and how many have each sensitive code.
+    """
+    for block in blocks:
+        i, j = map(int, block.data.split())
+        one = releases[i]
+        if block.kind == FALSE_FILE:
+            false = read_csv(one.counterfeits[j])
+            yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
+            continue
+        frame = read_intact(*one.tables[j])
+        yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
+        if schema.sensitive is not None:
+            values = one.scales.values
+            yield fact((i, np.bincount(codes_in(frame, schema, values), minlength=len(values))))
 
 
-@dataclass(frozen=True)
-class AddingMeasures:
+def measure_shard(
+    schema: Schema,
+    releases: tuple[Stored, ...],
+    wholes: tuple[Whole, ...],
+    workloads: tuple[Workload, ...] | None,
+    blocks: Sequence[Block],
+) -> Iterator[Block]:
     """The task that measures a shard as a release of its own."""
-
-    schema: Schema
-    releases: tuple[Stored, ...]
-    wholes: tuple[Whole, ...]
-    workloads: tuple[Workload, ...] | None
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The release, its sums, and the answers to the workload."""
-        task = blocks[0].to
-        i = bisect_right([one.first for one in self.releases], task) - 1
-        one = self.releases[i]
-        release = release_of(_shard(blocks, one.shift(task)), self.schema, one.scales)
-        answers = None if self.workloads is None else estimated_counts(release, self.workloads[i])
-        yield fact((i, sums_of(release, (one.scales.values, self.wholes[i])), answers))
+    task = blocks[0].to
+    i = bisect_right([one.first for one in releases], task) - 1
+    one = releases[i]
+    release = release_of(_shard(blocks, one.shift(task)), schema, one.scales)
+    answers = None if workloads is None else estimated_counts(release, workloads[i])
+    yield fact((i, sums_of(release, (one.scales.values, wholes[i])), answers))
 
 
 def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
@@ -182,19 +174,12 @@ def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
     return GroupedTable(tables_together(tables), false.with_columns(back) if false.height else None)
 
 
-@dataclass(frozen=True)
-class Answering:
+def answer_queries(
+    schema: Schema, release: Release, values: pl.Series, workload: Workload, frame: pl.DataFrame
+) -> Iterator[Block]:
     """The task that counts what a workload asks for in some rows of a raw view."""
-
-    schema: Schema
-    release: Release
-    values: pl.Series
-    workload: Workload
-
-    def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """How many rows there are, and how many each query matches."""
-        view = aligned(read_view(plain(frame), self.schema, self.values), self.release)
-        yield fact((view.rows, true_counts(view, self.workload)))
+    view = aligned(read_view(plain(frame), schema, values), release)
+    yield fact((view.rows, true_counts(view, workload)))
 
 
 def measure_in_parts(
@@ -216,7 +201,9 @@ def measure_in_parts(
     try:
         split = mover.keep(
             mover.map(
-                mover.blocks(file_names(releases)), [TABLE_FILE, FALSE_FILE], Splitting(schema, releases)
+                mover.blocks(file_names(releases)),
+                [TABLE_FILE, FALSE_FILE],
+                partial(split_tables, schema, releases),
             )
         )
         wholes = _wholes(schema, releases, mover.facts(split))
@@ -224,7 +211,7 @@ def measure_in_parts(
             None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
         )
         tasks = sum(one.shards for one in releases)
-        added = AddingMeasures(schema, releases, wholes, asked)
+        added = partial(measure_shard, schema, releases, wholes, asked)
         found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
         sums: list[list[Sums]] = [[] for _ in releases]
         answers: list[FloatArray] = [np.zeros(queries) for _ in releases]
@@ -266,8 +253,8 @@ def _query_error(
     """The rows of a raw view, and how far the counts from the release are from those of the view."""
     schema.require_labels(mover.columns(view))
     narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
-    answering = Answering(
-        narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
+    answering = partial(
+        answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
     )
     found = mover.facts(mover.rows(view, narrow.published_columns, answering))
     true = np.sum([np.zeros(queries, dtype=np.int64), *(counts for _, counts in found)], axis=0)

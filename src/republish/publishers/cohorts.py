@@ -22,24 +22,21 @@ publisher; docs/cohorts.md has the proof and what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import CannotPublish, PolicyError
+from republish.grouping import Grouping
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._cohorts.changes import CohortRules, arrange
-from republish.publishers._cohorts.past import look_back, sighted
+from republish.publishers._cohorts.past import Remembered, look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Remembered
 
 _ROUNDS = 6
 
@@ -92,12 +89,10 @@ class Cohorts(SignaturePublisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (ProbabilisticLDiversity(self.m), *self.require)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
 
     @property
@@ -142,7 +137,6 @@ class Cohorts(SignaturePublisher):
         return np.intersect1d(over, before.living)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the stays of everyone in the view."""
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))
         return before.remembered(super().remember(view, grouping, memory), view, stays, entry)

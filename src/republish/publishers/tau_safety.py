@@ -40,21 +40,18 @@ assignment of the others to new signatures; partition.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
 
 from republish.errors import PolicyError
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
-from republish.publishers._buckets.groups import gathered
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, gathered, recall
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import ProbabilisticLDiversity, Requirement
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")
@@ -103,7 +100,6 @@ class TauSafety(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         disjoint = ("disjoint-updates",) if self.signatures == "equal-or-disjoint" else ()
         return (f"tau-safety={self.m}", *disjoint)
 

@@ -11,7 +11,7 @@ from republish.policy import Policy
 from republish.publishers import parameters_of
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 
 class Size(NamedTuple):

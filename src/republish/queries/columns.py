@@ -24,8 +24,8 @@ from republish.queries import spans
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
 from republish.queries.spans import Span, Term
 from republish.release.release import Release
+from republish.schema import Column, Ordered, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Column, Ordered, Schema
 from republish.sources.values import as_text
 
 _EPOCH = date(1970, 1, 1)
@@ -60,7 +60,6 @@ class Domain:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """The place of every text."""
         return {text: at for at, text in enumerate(self.texts or ())}
 
 
@@ -74,7 +73,6 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns of the release, in its order."""
         return self.release.schema.published_columns
 
     def terms(self, condition: Condition) -> list[Term]:

@@ -54,7 +54,6 @@ class Count:
         return self.upper + self.suppressed
 
     def as_dict(self) -> dict[str, object]:
-        """A JSON document."""
         return {
             "expected": self.expected,
             "lower": self.lower,

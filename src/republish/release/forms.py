@@ -8,8 +8,8 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.requirements import KAnonymity
+from republish.schema import Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Schema
 
 ONE_TABLE, TWO_TABLES = "one-table", "two-tables"
 KEPT_CUTS = "kept-cuts"

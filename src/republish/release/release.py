@@ -33,7 +33,7 @@ from republish.release.cells import (
 )
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
 

@@ -38,7 +38,7 @@ from republish.release.release import (
     stored_table,
     write_about,
 )
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 

@@ -30,8 +30,8 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.errors import CannotPublish, PolicyError, SchemaError
 from republish.hierarchies import Intervals
 from republish.microdata import INTERVAL, Axis, Microdata
+from republish.schema import Number
 from republish.schema.column_names import listed
-from republish.schema.schema import Number
 from republish.spatial._kept_cuts_kernel import (
     ALL_MISSING,
     NONE_MISSING,

@@ -50,7 +50,6 @@ class Check:
         }
 
     def sentence(self) -> str:
-        """The check in words."""
         if self.holds:
             return f"{self.promise}: holds"
         where = f" in {self.groups} groups with {self.rows} rows" if self.groups else ""
@@ -68,11 +67,9 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise is kept."""
         return all(check.holds for check in self.checks)
 
     def with_checks(self, *more: Check) -> Verification:
-        """This verification with further checks."""
         return replace(self, checks=(*self.checks, *more))
 
     def as_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from republish.arrays import BoolArray, IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
 from republish.verify.similarity import Shown
@@ -141,14 +141,12 @@ class Before(NamedTuple):
     cohorts: Callable[[str], Sequence[Check]]
 
     def same(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is that of the last sight."""
         found: BoolArray = (
             self.last["code"].eq(pl.Series(now.members.code, dtype=pl.Int32)).fill_null(False).to_numpy()
         )
         return found
 
     def changed(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is another one than at the last sight."""
         found: BoolArray = self.last["code"].is_not_null().to_numpy() & ~self.same(now)
         return found
 

@@ -27,7 +27,6 @@ class CheckedPieces:
     same: Check | None = None
 
     def together(self) -> Verification:
-        """The checks of the release."""
         found = verified(self.found, self.requirements)
         checks = [
             self._with_repeated(check) if check.promise == MEMBERSHIP else check for check in found.checks

@@ -24,7 +24,7 @@ from republish.release.release import LEVEL, TABLE_CSV, Release, stored_table
 from republish.release.two_tables import BATCH
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 from republish.verify.check import STATISTICS, Check, Verification

@@ -29,7 +29,7 @@ from republish.release.two_tables import (
     values_schema,
 )
 from republish.requirements import Requirement
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 from republish.verify.check import Check, Verification

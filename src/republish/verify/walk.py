@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
+from republish.inference import Reasoning
+from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.forms import KEPT_CUTS
 from republish.requirements import Requirement, parse_requirements
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
 from republish.verify.kept_cuts import CellWalk, ShownCells
@@ -33,10 +35,6 @@ from republish.verify.similarity import BeliefWalk, Shown
 from republish.verify.table import AtLarge
 from republish.verify.two_tables import verify_release
 from republish.verify.withstand import TrailWalk
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
-    from republish.ledger import Entry
 
 
 class Walk:

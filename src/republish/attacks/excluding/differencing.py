@@ -43,7 +43,6 @@ class Limits:
     groups: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse limits below which nothing can be found."""
         if self.people < 1 or self.groups < 2:
             raise PolicyError("differencing needs at least 1 person of difference and unions of 2 groups")
 
@@ -63,7 +62,6 @@ class Difference:
     second_only: int
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
 

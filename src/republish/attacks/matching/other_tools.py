@@ -37,7 +37,7 @@ from republish.microdata import FLAT, Axis, Microdata, read_view, sensitive_code
 from republish.release.cells import ALL_MISSING, ANY, NONE_MISSING, SOME_MISSING, Cells, set_texts
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import LEVEL, Release, labels_of_set
-from republish.schema.schema import Date, Schema
+from republish.schema import Date, Schema
 from republish.secret import Secret
 from republish.sources.tables import read_table
 from republish.verify.table import all_starred, number_groups, quasi_columns, uniform_groups

@@ -52,7 +52,6 @@ class MatchedView:
 
     @classmethod
     def of(cls, release: Release, view: Microdata, person: IntArray) -> MatchedView:
-        """The sighting of a view whose rows are these people."""
         return cls(release, person, aligned(view, release).points)
 
 

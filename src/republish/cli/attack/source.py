@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from republish.attacks import Adversary, Means, Target
     from republish.cli.attack.options import AttackOptions
     from republish.knowledge import Extracted, Knowledge
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
     from republish.series import Series
 
 
@@ -98,7 +98,7 @@ class _Other(AttackSource):
         from republish.attacks.choose import NO_CLASSES
         from republish.attacks.matching.other_tools import tables_in
         from republish.cli.arguments import truth_views
-        from republish.schema.schema import read_schema
+        from republish.schema import read_schema
 
         if knowledge is not None:
             raise PolicyError(f"--knowledge is of no use here: {NO_CLASSES}")

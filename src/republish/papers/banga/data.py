@@ -21,7 +21,7 @@ from republish.publishers.banga import BangA
 from republish.publishers.mondrian import Mondrian
 from republish.publishers.rplus_tree import RPlusTree
 from republish.release.release import Release, build_release
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 from republish.secret import Secret
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from republish.errors import ViewError
 from republish.knowledge import Bands, Classes, Knowledge, Listed
 from republish.microdata import Microdata, read_view
 from republish.papers.releases import generated, read_views
-from republish.schema.schema import Category, Number, Ordered, Schema
+from republish.schema import Category, Number, Ordered, Schema
 from republish.secret import Secret
 
 SECRET = Secret.from_text("experiments of bayframe")

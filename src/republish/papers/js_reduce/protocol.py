@@ -28,7 +28,7 @@ from republish.papers.study import Row, Scale
 from republish.publishers import JSReduce, Mondrian, Publisher
 from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 
 TERMINAL = ("deceased", "discharged")

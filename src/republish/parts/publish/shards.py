@@ -73,7 +73,6 @@ class WritingShards:
     lasting: tuple[Whole, ...]
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The files of the shard, written and verified."""
         made, shard = self.making, blocks[0].to
         frame, grouping = self._groups(blocks)
         view, digests = view_of(frame, made.domains), frame[ROW].to_numpy()

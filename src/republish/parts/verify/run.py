@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
+from republish.ledger import Entry
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
 from republish.memory.memory import Memory
 from republish.parts.blocks import Block, Mover
 from republish.parts.counts import ROWS, add_up
-from republish.parts.pseudonymize import MEMORY, VIEW, Recalling
+from republish.parts.pseudonymize import MEMORY, VIEW, recall
 from republish.parts.publish.plan import Sizes
 from republish.parts.verify.files import (
     AWAY,
@@ -33,27 +35,28 @@ from republish.parts.verify.files import (
     STATE,
     TABLE,
     UNREAD,
-    Legible,
     Ranges,
     ReadingRelease,
     Surveyed,
-    SurveyingTables,
     Unreadable,
     at_large,
+    legible,
     listed,
     measuring,
     parts_of,
+    survey_tables,
 )
 from republish.parts.verify.tasks import (
     Auditor,
     CheckingGroups,
     Compared,
-    ComparingMemory,
-    CountingFollowers,
-    MeetingMembers,
     MetMembers,
+    compare_memory,
+    count_followers,
+    meet_members,
 )
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
+from republish.series import Series
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 from republish.verify.cohorts import DETERMINED
@@ -64,10 +67,6 @@ from republish.verify.similarity import BeliefWalk
 from republish.verify.sums import CheckedPieces
 from republish.verify.table import AtLarge
 from republish.verify.walk import About
-
-if TYPE_CHECKING:
-    from republish.ledger import Entry
-    from republish.series import Series
 
 _FILES_A_TASK = 64
 
@@ -134,7 +133,6 @@ class _AuditInParts(Audit):
         return self.series.ledger.check(measured=self._measured())
 
     def _measured(self) -> dict[str, dict[str, Any]]:
-        """Digest and size of all files of the series."""
         places = places_of(self.series.ledger.layout, self.entries)
         batches = max(1, -(-len(places) // _FILES_A_TASK))
         names = self.mover.blocks(listed(places.items(), FILE, batches))
@@ -161,7 +159,7 @@ class _AuditInParts(Audit):
         stated = stored.stated._replace(large=large)
         flags = frozenset(name for name, kind in columns.items() if kind == pl.Boolean)
         mover, reads = self.mover, self.auditor.reasoning is not None
-        reading = Legible(ReadingRelease(ranges, flags, reads))
+        reading = partial(legible, ReadingRelease(ranges, flags, reads))
         members = mover.map(
             mover.blocks(listed([(MEMBERS, p) for p in stored.members], FILE)), [FILE], reading
         )
@@ -169,7 +167,7 @@ class _AuditInParts(Audit):
             [members] if self.state is None else [self.state, members],
             [STATE, MEMBERS, UNREAD],
             self.tasks,
-            Legible(MeetingMembers(ranges)),
+            partial(legible, partial(meet_members, ranges)),
         )
         met = mover.keep(met)
         met_facts = mover.facts(met)
@@ -180,7 +178,7 @@ class _AuditInParts(Audit):
         files = [*((TABLE, p) for p in stored.tables), *((FALSE, p) for p in stored.counterfeits)]
         tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], reading)
         start = mover.blocks([Block(0, START, b"")])
-        task = Legible(CheckingGroups(auditor, stated, self.checked, ranges, columns))
+        task = partial(legible, CheckingGroups(auditor, stated, self.checked, ranges, columns))
         shards = mover.keep(
             mover.exchange([met, tables, start], [VIEW, AWAY, TABLE, FALSE, START, UNREAD], self.tasks, task)
         )
@@ -223,7 +221,9 @@ class _AuditInParts(Audit):
         """What a table says as a whole: values, columns, groups, and whether its CSV table says the same."""
         mover = self.mover
         names = mover.blocks([*listed(stored.tables, FILE), *listed(stored.csv, CSV)])
-        facts = mover.facts(mover.map(names, [FILE, CSV], Legible(SurveyingTables(self.schema))))
+        facts = mover.facts(
+            mover.map(names, [FILE, CSV], partial(legible, partial(survey_tables, self.schema)))
+        )
         if any(isinstance(one, Unreadable) for one in facts):
             return None
         found = [one for one in facts if isinstance(one, Surveyed)]
@@ -244,15 +244,12 @@ class _AuditInParts(Audit):
             return self.auditor, None
         lost = self.counts_lost or any(one.nobody for one in facts)
         tasks = -(-self.tasks // 16)
-        counted = add_up(self.mover, met, tasks, CountingFollowers(source, tasks))
+        counted = add_up(self.mover, met, tasks, partial(count_followers, source, tasks))
         start = source.start()
-        table = start.table if self.counts is None else self.counts
-        if counted.height:
-            fresh = counted.rename({ROWS: "count"}).select(table.columns).cast(table.schema)
-            keys = table.columns[:-1]
-            table = pl.concat([table, fresh]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
-        knowing = replace(source, counted=Transitions(start.order, table))
-        return replace(self.auditor, reasoning=replace(reasoning, knowledge=knowing), counts_lost=lost), table
+        counts = start if self.counts is None else Transitions(start.order, self.counts)
+        counts = counts.plus(counted.rename({ROWS: "count"}, strict=False))
+        knowing = replace(reasoning, knowledge=replace(source, counted=counts))
+        return replace(self.auditor, reasoning=knowing, counts_lost=lost), counts.table
 
     # The memory -----------------------------------------------------------------------------------
 
@@ -265,8 +262,8 @@ class _AuditInParts(Audit):
         except (KeyError, *UNREADABLE):
             return [LOST_MEMORY]
         listing = mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        memory = mover.map(listing, [FILE], Legible(Recalling(files, self.tasks)))
-        comparing = Legible(ComparingMemory(self.auditor, len(self.records)))
+        memory = mover.map(listing, [FILE], partial(legible, partial(recall, files, self.tasks)))
+        comparing = partial(legible, partial(compare_memory, self.auditor, len(self.records)))
         facts = mover.facts(
             mover.exchange([self.state, memory], [STATE, MEMORY, UNREAD], self.tasks, comparing)
         )

@@ -50,51 +50,41 @@ class MetMembers(NamedTuple):
     repeated: int
 
 
-@dataclass(frozen=True)
-class MeetingMembers:
-    """The task of one bucket: people of a release go to the shards with what is known of them, others stay."""
+def meet_members(ranges: Ranges, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket: people of a release go to the shards with what is known of them, others stay.
 
-    ranges: Ranges
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The people; whoever is not in the release passes through the shard with the number of the bucket."""
-        bucket = blocks[0].to
-        members, state = tables_of(blocks, MEMBERS), tables_of(blocks, STATE)
-        if not members.height:
-            yield from (Block(bucket, AWAY, block.data) for block in blocks if block.kind == STATE)
-            return
-        members = members.sort(PLACE, maintain_order=True)
-        someone = (people_of(members) != 0).any(axis=1)
-        again = ~members.select(pl.struct(KEY).is_first_distinct()).to_series().to_numpy() & someone
-        yield fact(MetMembers(int(np.count_nonzero(~someone)), Membership.of_frame(members).repeated))
-        members = members.drop(PLACE).with_columns(pl.Series(AGAIN, again))
-        if state.height:
-            away = state.join(members, on=list(KEY), how="anti")
-            yield from spread(away, np.full(away.height, bucket), AWAY)
-            members = members.join(state, on=list(KEY), how="left", maintain_order="left")
-        group = members[GROUP].to_numpy()
-        yield from spread(members, np.where(group > 0, self.ranges.of(group), bucket), VIEW)
+    The people; whoever is not in the release passes through the shard with the number of the bucket.
+    """
+    bucket = blocks[0].to
+    members, state = tables_of(blocks, MEMBERS), tables_of(blocks, STATE)
+    if not members.height:
+        yield from (Block(bucket, AWAY, block.data) for block in blocks if block.kind == STATE)
+        return
+    members = members.sort(PLACE, maintain_order=True)
+    someone = (people_of(members) != 0).any(axis=1)
+    again = ~members.select(pl.struct(KEY).is_first_distinct()).to_series().to_numpy() & someone
+    yield fact(MetMembers(int(np.count_nonzero(~someone)), Membership.of_frame(members).repeated))
+    members = members.drop(PLACE).with_columns(pl.Series(AGAIN, again))
+    if state.height:
+        away = state.join(members, on=list(KEY), how="anti")
+        yield from spread(away, np.full(away.height, bucket), AWAY)
+        members = members.join(state, on=list(KEY), how="left", maintain_order="left")
+    group = members[GROUP].to_numpy()
+    yield from spread(members, np.where(group > 0, ranges.of(group), bucket), VIEW)
 
 
-@dataclass(frozen=True)
-class CountingFollowers:
+def count_followers(source: Extracted, tasks: int, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that counts what followed what in a release, where knowledge is counted from the views."""
-
-    source: Extracted
-    tasks: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
-        order = self.source.start().order
-        for block in blocks:
-            frame = table_of(block).filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
-            known = known_in(frame)
-            memory = beliefs_in(known) if known.height else Memory.empty()
-            history = last_codes(memory, memory.find(people_of(frame)), order)
-            classes, codes = (frame[name].to_numpy() for name in (CLASS, CODE))
-            table = Transitions.empty(order).add(classes, history, codes).table.rename({"count": ROWS})
-            task = (table[CLASS].to_numpy() * 31 + table["next"].to_numpy() + 1) % self.tasks
-            yield from spread(table, task.astype(np.int64), COUNT)
+    order = source.start().order
+    for block in blocks:
+        frame = table_of(block).filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
+        known = known_in(frame)
+        memory = beliefs_in(known) if known.height else Memory.empty()
+        history = last_codes(memory, memory.find(people_of(frame)), order)
+        classes, codes = (frame[name].to_numpy() for name in (CLASS, CODE))
+        table = Transitions.empty(order).add(classes, history, codes).table.rename({"count": ROWS})
+        task = (table[CLASS].to_numpy() * 31 + table["next"].to_numpy() + 1) % tasks
+        yield from spread(table, task.astype(np.int64), COUNT)
 
 
 @dataclass(frozen=True)
@@ -107,7 +97,6 @@ class Auditor:
     counts_lost: bool = False
 
     def walk(self) -> Walk:
-        """A walk that has seen nothing yet."""
         made = Walk(self.promises, self.recorded, self.reasoning)
         if made.beliefs is not None:
             made.beliefs.counts_lost = self.counts_lost
@@ -135,7 +124,6 @@ class CheckingGroups:
     columns: pl.Schema
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The checks, and what is known of everyone now."""
         shard = blocks[0].to
         yield from (Block(shard, STATE, block.data) for block in blocks if block.kind == AWAY)
         if all(block.kind == AWAY for block in blocks):
@@ -188,18 +176,14 @@ class Compared(NamedTuple):
     otherwise: int
 
 
-@dataclass(frozen=True)
-class ComparingMemory:
-    """The task of one bucket: the memory that is stored, and the one that the releases say there must be."""
+def compare_memory(auditor: Auditor, releases: int, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket: the memory that is stored, and the one that the releases say there must be.
 
-    auditor: Auditor
-    releases: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """In numbers of people."""
-        state, stored = tables_of(blocks, STATE), newest(tables_of(blocks, MEMORY))
-        walk, memory = self.auditor.walk(), memory_of(stored, self.releases)
-        if state.height:
-            resume(walk, state, self.releases)
-        wrong = walk.rebuilt.compared(memory, walk.signatures)
-        yield fact(Compared(wrong, 0 if walk.beliefs is None else walk.beliefs.otherwise(memory)))
+    In numbers of people.
+    """
+    state, stored = tables_of(blocks, STATE), newest(tables_of(blocks, MEMORY))
+    walk, memory = auditor.walk(), memory_of(stored, releases)
+    if state.height:
+        resume(walk, state, releases)
+    wrong = walk.rebuilt.compared(memory, walk.signatures)
+    yield fact(Compared(wrong, 0 if walk.beliefs is None else walk.beliefs.otherwise(memory)))
