@@ -48,6 +48,7 @@ class PeopleCells:
         return payload | {
             "cuts": write_private_table(draft, "cuts", self.divided.cuts.table()),
             "moved": self.moved,
+            "ends": self.divided.domain.tolist(),
             "extended": np.unique(cell[self.divided.extended[self.divided.cell]]).tolist(),
             "erased": [*payload["erased"], *([earlier] if earlier else [])],
         }

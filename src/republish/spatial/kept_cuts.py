@@ -54,6 +54,7 @@ class Divided(NamedTuple):
     Row r lies in cell `cell[r]`, from `low[c, axis]` to `high[c, axis]`, both ends in, as `grouping.Regions` has it. A
     cell in which a value is missing begins at -inf, and ends there where all are. `crossing` counts the rows in small
     sides that were passed over, for every such side anew; `extended` are the cells that extend over one.
+    `domain[axis]` are the ends that the outermost cells are published with.
     """
 
     cuts: KeptCuts
@@ -62,6 +63,7 @@ class Divided(NamedTuple):
     high: FloatArray
     crossing: int
     extended: BoolArray
+    domain: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +146,9 @@ class KeptCuts:
         cuts = self._met(view, moved or {})
         if view.rows == 0:
             nothing = np.empty((0, len(view.axes)))
-            return Divided(cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_))
+            return Divided(
+                cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_), np.empty((0, 2))
+            )
         domain = cuts._domain(view)
         tree = cuts._tree(view.axes, view.rows // k)
         q, most = len(view.axes), view.rows // k
@@ -160,7 +164,7 @@ class KeptCuts:
         cell, found, count, crossing = resolve(columns, _space(view, domain), tree, cuts.cuts, k, cells)
         low, high = _ranges(view.axes, cells, found, domain)
         extended = cells.extended[:found].copy()
-        return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended)
+        return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended, domain)
 
     def _met(self, view: Microdata, moved: Mapping[str, float]) -> KeptCuts:
         """The cuts with frames moved and with the numbers of a view in their domain."""

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -122,7 +122,8 @@ def _walked(points, axis, at, child, k, outweighed):  # type: ignore[no-untyped-
 class ShownCells(NamedTuple):
     """The cells of people of one release: ranges of every axis in frames that move with people, and which extend.
 
-    `scale` is the axis that positions of labels belong to. A cell `*` is NaN; the outermost ranges are open.
+    A cell `*` is NaN; outermost ranges of numbers are open. Of a column with labels a range is given by positions among
+    those of the view that it was published of.
     """
 
     low: FloatArray
@@ -131,39 +132,50 @@ class ShownCells(NamedTuple):
     extended: BoolArray
 
     @classmethod
-    def of(cls, cells: tuple[Cells, ...], moved: dict[str, float], extended: list[int]) -> ShownCells:
-        """The cells of a published table; `moved` says how far the frame of a column has moved since the first."""
+    def of(
+        cls, cells: tuple[Cells, ...], recorded: Mapping[str, Any], moved: Mapping[str, float]
+    ) -> ShownCells:
+        """The cells of a published table; `moved` says how far the frame of a column has moved since the first.
+
+        `recorded` is what the ledger says of the cells: the ends of the domain, and which extend over a dead cut.
+        """
         count = len(cells[0].low)
         low, high = np.empty((count, len(cells))), np.empty((count, len(cells)))
         for a, column in enumerate(cells):
             offset = moved.get(column.axis.column.name, 0.0)
             low[:, a], high[:, a] = column.low - offset, column.high - offset
-            if count:
-                low[low[:, a] <= np.nanmin(low[:, a], initial=np.inf), a] = -np.inf
-                high[high[:, a] >= np.nanmax(high[:, a], initial=-np.inf), a] = np.inf
+            if count and not column.axis.labels:
+                first, last = recorded["ends"][a]
+                low[column.low <= first, a], high[column.high >= last, a] = -np.inf, np.inf
             low[column.missing == SOME_MISSING, a] = np.nan
         reaching = np.zeros(count, dtype=np.bool_)
-        reaching[np.array(extended, dtype=np.int64) - 1] = True
+        reaching[np.array(recorded["extended"], dtype=np.int64) - 1] = True
         return cls(low, high, tuple(column.axis for column in cells), reaching)
 
 
 @dataclass
 class CellWalk:
-    """What is left of everyone's cells, release by release: the smallest so far, in the labels of the last release."""
+    """What is left of everyone's cells, release by release: the smallest so far.
+
+    Ranges of labels are given by positions among `labels`, those that all releases had: a label that some view lacks
+    says nothing of where its cells end.
+    """
 
     people: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEY, pl.UInt64)))
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     extended: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    axes: tuple[Axis, ...] = ()
+    labels: list[list[str]] | None = None
 
     def add(self, members: Membership, shown: ShownCells) -> Check:
         """Whether the cells of a release are laminar with what is left of earlier ones; then take it in."""
         assert members.cell is not None
         there = np.flatnonzero(members.someone & (members.cell > 0))
         cell = members.cell[there] - 1
+        self._keep_labels(shown.axes)
         low, high, reaching = shown.low[cell], shown.high[cell], shown.extended[cell]
-        self._to_labels_of(shown.axes)
+        for a, axis in enumerate(shown.axes):
+            _among(low[:, a], high[:, a], axis.labels, self._labels[a])
         who = keyed(members.people[there])
         place = who.join(
             self.people.with_row_index("place"), on=list(KEY), how="left", maintain_order="left"
@@ -190,18 +202,33 @@ class CellWalk:
             f"{PROMISE}: laminar", rows == 0, _LAMINAR, None, cells, rows, note=_CROSSING, noted=noted
         )
 
-    def _to_labels_of(self, axes: tuple[Axis, ...]) -> None:
-        """Bring positions of labels to those of a later release."""
-        if not self.axes:
+    @property
+    def _labels(self) -> list[list[str]]:
+        assert self.labels is not None
+        return self.labels
+
+    def _keep_labels(self, axes: tuple[Axis, ...]) -> None:
+        """Keep those labels that a further release has too, in its order."""
+        if self.labels is None:
+            self.labels = [list(axis.labels) for axis in axes]
             self.low = self.high = np.empty((0, len(axes)))
-        for a, (old, new) in enumerate(zip(self.axes, axes, strict=False)):
-            if not old.labels or old.labels == new.labels:
-                continue
-            position = np.array([_position(new, label) for label in old.labels])
-            for bounds in (self.low, self.high):
-                finite = np.isfinite(bounds[:, a])
-                bounds[finite, a] = position[bounds[finite, a].astype(np.int64)]
-        self.axes = axes
+        for a, axis in enumerate(axes):
+            known = set(self.labels[a])
+            common = [label for label in axis.labels if label in known]
+            _among(self.low[:, a], self.high[:, a], self.labels[a], common)
+            self.labels[a] = common
+
+
+def _among(low: FloatArray, high: FloatArray, labels: Sequence[str], common: Sequence[str]) -> None:
+    """Turn ranges of labels into ranges of those in common, in place; NaN where none is."""
+    if not len(labels) or list(labels) == list(common):
+        return
+    place = {label: position for position, label in enumerate(common)}
+    held = np.array([label in place for label in labels])
+    first = np.append(0, np.cumsum(held))  # of each label, how many in common lie before it
+    said = np.isfinite(low) & np.isfinite(high)
+    begin, end = first[low[said].astype(np.int64)], first[high[said].astype(np.int64) + 1] - 1
+    low[said], high[said] = np.where(begin <= end, begin, np.nan), np.where(begin <= end, end, np.nan)
 
 
 def _compared(
@@ -226,4 +253,4 @@ def stated_cells(cells: tuple[Cells, ...], payloads: list[dict[str, Any]]) -> Sh
     for payload in payloads:
         for name, by in payload.get("moved", {}).items():
             moved[name] = moved.get(name, 0.0) + by
-    return ShownCells.of(cells, moved, payloads[-1].get("extended", []))
+    return ShownCells.of(cells, payloads[-1], moved)
