@@ -11,6 +11,7 @@
   before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
   to be determined where she knows a share c (see `republish.verify.cohorts`).
+- `whole-buckets=c`: people stay together, and what can be determined then is bounded (see there).
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`).
 - `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
@@ -53,6 +54,7 @@ _MEANING = {
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
+    "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
@@ -162,7 +164,7 @@ def promise_checks(
             checks.append(hc_safe(promise, now, before.groups(), sizes))
         elif name in ("similarity", "withstand"):
             checks.append(before.beliefs(promise))
-        elif name == "determined":
+        elif name in ("determined", "whole-buckets"):
             checks.extend(before.cohorts(promise))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))

@@ -18,7 +18,7 @@ from republish.release.forms import KEPT_CUTS
 from republish.requirements import Requirement, parse_requirements
 from republish.schema import Schema
 from republish.verify.check import Check, Verification
-from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
+from republish.verify.cohorts import DETERMINED, WHOLE, CohortWalk, few_determined
 from republish.verify.kept_cuts import CellWalk, ShownCells
 from republish.verify.membership import group_sizes, members_fit
 from republish.verify.memory import Rebuilt
@@ -53,7 +53,7 @@ class Walk:
         self.trail = (
             TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
         )
-        self.cohorts = CohortWalk() if DETERMINED in self.names else None
+        self.cohorts = CohortWalk() if {DETERMINED, WHOLE} & self.names else None
         self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
