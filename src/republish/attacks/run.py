@@ -23,7 +23,7 @@ from republish.errors import PolicyError
 from republish.inference import Reasoning
 
 if TYPE_CHECKING:
-    from republish.attacks.matching.qi_matching import MatchedView
+    from republish.attacks.matching.sightings import MatchedView
     from republish.series import Series
 
 Result = AttackResult | BeliefResult
@@ -68,7 +68,7 @@ def target_of(
     if BELIEVES in ways and adversary.knowledge is not None:
         register = register_of(published, history, adversary.knowledge.classes, truth)
     if MATCHES in ways and views is not None:
-        from republish.attacks.matching.qi_matching import sightings_of
+        from republish.attacks.matching.sightings import sightings_of
 
         sightings = sightings_of(published, history, views)
     return Target(history, register, sightings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from republish import BangA, LDiversity, Number, PolicyError, Schema, Series, re
 from republish.attacks import Adversary, History, Table, history_of
 from republish.attacks.excluding.candidates import members
 from republish.attacks.history import _rows
-from republish.attacks.matching.qi_matching import MatchedView, fitting, matched, sightings_of
+from republish.attacks.matching.fitting import fitting
+from republish.attacks.matching.qi_matching import matched
+from republish.attacks.matching.sightings import MatchedView, sightings_of
 from republish.grouping import Grouping
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory
@@ -248,7 +251,7 @@ def test_without_raw_views_nobody_can_be_matched(series: Series, views: list[Pat
 
 def test_people_who_fit_nothing_are_counted_and_not_named() -> None:
     history, (sighting,) = two_groups([20, 38, 40, 35, 60], ["a", "b", "b", "c", "c"], [0, 0, 0, 1, 1])
-    moved = MatchedView(sighting.release, sighting.person, sighting.points + 30)
+    moved = replace(sighting, points=sighting.points + 30)
     with pytest.raises(PolicyError, match="4 of 5 people fit none"):
         matched(history, [moved])
 
