@@ -73,6 +73,7 @@ def _ranges(nodes, boxes):  # type: ignore[no-untyped-def]
 
 @kernel
 def doubled(items):  # type: ignore[no-untyped-def]
+    """The same items, with room for as many again."""
     more = np.empty(2 * len(items), items.dtype)
     more[: len(items)] = items
     return more

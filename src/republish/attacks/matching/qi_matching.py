@@ -1,7 +1,7 @@
 """The adversary who does not know who is in which group: she matches quasi-identifiers.
 
-She knows everybody's quasi-identifiers and who is in which release, from event lists and because she is granted who
-was left out. In each release a person may be in every group whose cells hold her quasi-identifiers, and in two tables in
+She knows everybody's quasi-identifiers and who is in which release, from event lists and because she is granted who was
+left out. In each release a person may be in every group whose cells hold her quasi-identifiers, and in two tables in
 every batch that a line of such a group names. Her value is then one that these batches publish, and over a life one
 that they publish each time.
 
@@ -123,7 +123,7 @@ class _Counts(NamedTuple):
 
     start: IntArray
     code: IntArray
-    count: IntArray
+    times: IntArray
 
     @classmethod
     def of(cls, history: History, i: int) -> _Counts:
@@ -135,14 +135,14 @@ class _Counts(NamedTuple):
 def _weights(units: Units, counts: _Counts, values: int) -> _Rows:
     """What each group of people says of values: those of a batch, as often as its lines name the batch."""
     batch_of = np.repeat(np.arange(len(counts.start) - 1), np.diff(counts.start))
-    size = np.bincount(batch_of, weights=counts.count, minlength=len(counts.start) - 1)
+    size = np.bincount(batch_of, weights=counts.times, minlength=len(counts.start) - 1)
     each = np.diff(counts.start)[units.batch]
     unit = np.repeat(np.arange(len(units.batch)), each)
     at = np.arange(len(unit)) - np.repeat(np.cumsum(each) - each, each) + counts.start[units.batch[unit]]
-    share = units.lines[unit] * counts.count[at] / np.maximum(size[units.batch[unit]], 1)
+    share = units.lines[unit] * counts.times[at] / np.maximum(size[units.batch[unit]], 1)
     group = np.repeat(np.arange(len(units.start) - 1), np.diff(units.start))[unit]
     key, place = np.unique(group * max(values, 1) + counts.code[at], return_inverse=True)
-    weight = np.bincount(place, weights=share, minlength=len(key))
+    weight: FloatArray = np.bincount(place, weights=share, minlength=len(key)).astype(np.float64)
     held = weight > 0
     key, weight = key[held], weight[held]
     start = np.append(0, np.cumsum(np.bincount(key // max(values, 1), minlength=len(units.start) - 1)))

@@ -23,8 +23,8 @@ from republish.secret import pseudonym_texts
 class MatchedView:
     """One release and everyone in its view: number in the history (-1 where there is none), and coordinates.
 
-    `points[axis, i]` are those of `person[i]`, as the cells of the release have them. `cell[i]` is the group (1, 2, ...)
-    in which the table of people shows them, 0 where it does not. `tag` stands for all insensitive cells of a row,
+    `points[axis, i]` are those of `person[i]`, as the cells of the release have them. `cell[i]` is the group (1, 2,
+    ...) in which the table of people shows them, 0 where it does not. `tag` stands for all insensitive cells of a row,
     equal where they are. `offset` is how far the frame of every quasi-identifier has moved since the first release:
     ages grow.
     """
@@ -112,6 +112,21 @@ def require_views(views: Sequence[Any] | None, releases: int) -> None:
         raise PolicyError(
             f"matching needs one raw view a release; there are {len(views)} for {releases} releases"
         )
+
+
+def require_everyone(history: History, sightings: Sequence[MatchedView]) -> None:
+    """Refuse views in which somebody is missing whom their release shows."""
+    require_views(sightings, history.releases)
+    for i, sighting in enumerate(sightings):
+        first, last = np.searchsorted(history.release, [i, i + 1]).tolist()
+        missing = int(
+            np.count_nonzero(~np.isin(history.person[first:last], sighting.person[sighting.cell > 0]))
+        )
+        if missing:
+            raise PolicyError(
+                f"release {i + 1}: the raw view it was made from is needed; {missing} of {last - first} published "
+                "people are not in the view given"
+            )
 
 
 def _tags(view: Microdata) -> WordArray:

@@ -14,6 +14,7 @@ from republish.cli.attack.output import (
     draw_beliefs,
     say_adversary,
     say_beliefs,
+    say_identities,
     say_left_out,
     say_measures,
     say_over_time,
@@ -64,6 +65,7 @@ def _document(found: SeriesAttack) -> dict[str, Any]:
         "summaries": [one.as_dict() for one in found.made],
         "attacks": [one.result.as_dict() for one in found.made if isinstance(one.result, AttackResult)],
         "beliefs": [result.as_dict() for result in found.beliefs],
+        "identities": [one.as_dict() for one in found.identities],
         "replays": [one.as_dict() for one in found.replays],
         "left_out": found.left_out,
         "notes": list(found.source.notes),
@@ -87,6 +89,8 @@ def _say(found: SeriesAttack, plot: Path | None) -> None:
         say_over_time(found.made)
     if found.beliefs:
         say_beliefs(found.beliefs)
+    if found.identities:
+        say_identities(found.identities)
     if found.replays:
         say_replays(found.replays)
     if plot is not None:
