@@ -1,4 +1,4 @@
-"""Every attack on a series in two tables: with counterfeits, an empty week, forgotten people, people without a batch."""
+"""Every attack on a series in two tables: with counterfeits, an empty week, people forgotten or without a batch."""
 
 from __future__ import annotations
 

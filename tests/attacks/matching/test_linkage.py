@@ -56,7 +56,9 @@ def naive_left(sightings: list[MatchedView]) -> dict[tuple[int, int], int]:
     for person, where in rows.items():
         chains: list[list[tuple[int, int]]] = []
         for i, row in where:
-            if chains and spelled(sightings[chains[-1][-1][0]], chains[-1][-1][1]) == spelled(sightings[i], row):
+            if chains and spelled(sightings[chains[-1][-1][0]], chains[-1][-1][1]) == spelled(
+                sightings[i], row
+            ):
                 chains[-1].append((i, row))
             else:
                 chains.append([(i, row)])
@@ -120,8 +122,6 @@ def linked(series: Series, views: list[pl.DataFrame]) -> Linked:
     assert isinstance(found, IdentityResult)
     assert isinstance(found.overall, Linked)
     return found.overall
-
-
 
 
 def test_boxes_made_anew_isolate_and_kept_cuts_do_not(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attacks.matching.test_linkage import series_of, weeks
 from attacks.matching.test_qi_matching import grouped, naive_fits
 from publishers.test_contract import SCHEMA, SECRET, people
-from republish import Series, read_view
+from republish import Category, Mondrian, Schema, Series, read_view
 from republish.attacks import Adversary, IdentityResult, Presence, attack
 from republish.attacks.matching.presence import chances
 from republish.release.forms import TwoTables
@@ -74,17 +74,16 @@ def test_whom_no_cell_admits_is_absent(tmp_path: Path) -> None:
 
 def test_labels_of_later_views_are_those_of_the_same_people(tmp_path: Path) -> None:
     """Positions of labels move when new ones come between them."""
-    from republish import Category, Mondrian, Schema
-
     schema = Schema("id", [Category("town")], "ill")
-    towns = [dict(a="east", b="east", c="west", d="west"), dict(a="east", b="east", e="north", f="north")]
+    towns = [
+        {"a": "east", "b": "east", "c": "west", "d": "west"},
+        {"a": "east", "b": "east", "e": "north", "f": "north"},
+    ]
     views = [
         pl.DataFrame([{"id": one, "town": town, "ill": "xy"[i % 2]} for i, (one, town) in enumerate(week.items())])
         for week in towns
     ]  # fmt: skip
-    series = Series.create(
-        tmp_path / "s", schema, Mondrian(2), seed=1, one_table=True, form=TwoTables(k=2)
-    )
+    series = Series.create(tmp_path / "s", schema, Mondrian(2), seed=1, one_table=True, form=TwoTables(k=2))
     for view in views:
         series.publish(view, meant=("new-people",))
     first, second = found_of(series, views).releases

@@ -296,9 +296,7 @@ def naive_in_two_tables(history: History, sightings: list[MatchedView], known: n
         for g in range(history.group_start[i], history.group_start[i + 1]):
             for j in range(history.value_start[g], history.value_start[g + 1]):
                 rows[g - history.group_start[i]][int(history.value_code[j])] = int(history.value_count[j])
-        fits = dict(
-            zip(sighting.person.tolist(), naive_fits(release.people, sighting.points), strict=True)
-        )
+        fits = dict(zip(sighting.person.tolist(), naive_fits(release.people, sighting.points), strict=True))
         here = range(*np.searchsorted(history.release, [i, i + 1]))
         named = {cell: {b for c, b in lines if c == cell} for cell in range(release.people.group_count)}
         for a in here:
@@ -370,7 +368,9 @@ def test_every_line_of_her_cell_is_equally_likely_hers() -> None:
         [20, 21, 22, 60, 61], ["a", "b", "c", "a", "c"], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1]
     )
     findings = matched(history, sightings)
-    chance = dict(zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True))
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
     assert chance[0] == pytest.approx((2 / 2 + 1 / 3) / 3)
     assert chance[1] == pytest.approx((2 / 2) / 3)
     assert chance[2] == pytest.approx((2 / 3) / 3)
@@ -383,9 +383,13 @@ def test_a_known_person_takes_line_and_value_where_her_cell_names_one_batch() ->
         [20, 21, 22, 60, 61], ["a", "b", "c", "a", "c"], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1]
     )
     findings = matched(history, sightings, np.array([False, False, False, False, True]))
-    chance = dict(zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True))
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
     assert chance[3] == pytest.approx(1 / 2)  # batch 2 is left with a and c
     assert chance[2] == pytest.approx((1 / 2) / 3)
     findings = matched(history, sightings, np.array([True, False, False, False, False]))
-    chance = dict(zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True))
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
     assert chance[1] == pytest.approx((2 / 2) / 3)  # two batches are named, and nothing is taken away

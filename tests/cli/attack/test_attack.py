@@ -116,8 +116,9 @@ def test_an_adversary_who_can_do_nothing_is_refused(root: Path) -> None:
     with pytest.raises(PolicyError, match="no attack can be made with what is given") as refused:
         said(root / "s", "--membership", "matched")
     assert refused.value.exit_code == 2
-    assert "matched, linkage, presence: it looks people up by their quasi-identifiers; give the raw views (--truth DIR)" in str(
-        refused.value
+    assert (
+        "matched, linkage, presence: it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
+        in str(refused.value)
     )
     assert str(refused.value).count("intersection, tau") == 1
 

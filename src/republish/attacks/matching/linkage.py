@@ -104,32 +104,34 @@ class _Shown:
             cells = common.cells(sighting)
             cell = sighting.cell[self.row[here]] - 1
             # Chains that went through the same cells so far have one node; a chain that rests keeps its own.
-            state = np.stack([node, np.full(len(node), -1)], axis=1)
-            state[chain[here], 1] = cell
-            begun = (state >= 0).any(axis=1)
-            states, place = np.unique(state[begun], axis=0, return_inverse=True)
-            so_far = _narrowed(so_far, cells, states)
-            node[begun] = place.ravel()
+            now = np.full(len(node), -1)
+            now[chain[here]] = cell
+            begun = (node >= 0) | (now >= 0)
+            states, place = np.unique(
+                (node[begun] + 1) * (len(cells.low) + 1) + now[begun] + 1, return_inverse=True
+            )
+            so_far = _narrowed(so_far, cells, *(part - 1 for part in np.divmod(states, len(cells.low) + 1)))
+            node[begun] = place
             last = here[ends[here]]
             asked, which = np.unique(node[chain[last]], return_inverse=True)
             found[chain[last]] = _fitting_all(
                 common, common.points(sighting)[:, _published(sighting)], so_far.taken(asked)
-            )[which.ravel()]
+            )[which]
         left: IntArray = found[chain]
         return left
 
 
-def _narrowed(so_far: CommonCells, cells: CommonCells, states: IntArray) -> CommonCells:
-    """What is left of node `states[s, 0]` in cell `states[s, 1]`; -1 for no node yet, or no cell this time."""
+def _narrowed(so_far: CommonCells, cells: CommonCells, node: IntArray, cell: IntArray) -> CommonCells:
+    """What is left of each node in the cell beside it; -1 for no node yet, or no cell this time."""
     made = CommonCells(
-        np.full((len(states), cells.low.shape[1]), -np.inf),
-        np.full((len(states), cells.low.shape[1]), np.inf),
-        np.full((len(states), cells.labels.shape[1]), ~np.uint64(0)),
+        np.full((len(node), cells.low.shape[1]), -np.inf),
+        np.full((len(node), cells.low.shape[1]), np.inf),
+        np.full((len(node), cells.labels.shape[1]), ~np.uint64(0)),
     )
-    for column, held in ((0, so_far), (1, cells)):
-        some = np.flatnonzero(states[:, column] >= 0)
+    for which, held in ((node, so_far), (cell, cells)):
+        some = np.flatnonzero(which >= 0)
         if len(some):
-            narrowed = made.taken(some).within(held.taken(states[some, column]))
+            narrowed = made.taken(some).within(held.taken(which[some]))
             for whole, part in zip(made, narrowed, strict=True):
                 whole[some] = part
     return made

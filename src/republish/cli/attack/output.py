@@ -130,7 +130,8 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
             say_table(("presence", *_PRESENCE), [(i, *asdict(part).values()) for i, part in parts])
             say(
                 "to who has a register of everyone ever in the series; shown absent: no cell admits them; shown "
-                "present: their cell has as many rows as the register people; mean: her probability that they are present"
+                "present: their cell has as many rows as the register people; mean: her probability that they are "
+                "present"
             )
 
 
