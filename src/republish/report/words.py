@@ -101,6 +101,8 @@ ATTACKS = {
     "beliefs": "weighs values by how they follow each other, release by release",
     "joint": "weighs values by how they follow each other, all releases at once",
     "matched": "does not know who is in which group and looks for groups that fit",
+    "linkage": "follows the rows of a person over releases by their cells, without a thought of values",
+    "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",
     "minimality": "runs the publisher again on every possible input of a small series",
     "suppression": "concludes from who was left out",
 }

@@ -27,7 +27,7 @@ from republish.attacks.excluding.candidates import Unknowns, _intersect, lives
 from republish.attacks.excluding.compromised import starting_sets
 from republish.attacks.excluding.tau import _eliminate
 from republish.attacks.history import History
-from republish.attacks.matching.qi_matching import doubled
+from republish.attacks.matching.fitting import doubled
 from republish.attacks.results import Findings
 from republish.errors import PolicyError
 from republish.kernels import kernel

@@ -28,7 +28,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from republish.arrays import IntArray
 from republish.attacks.history import LEFT_OUT, History, Table
-from republish.attacks.matching.qi_matching import Fits, MatchedView, fitting
+from republish.attacks.matching.fitting import Fits, fitting
+from republish.attacks.matching.sightings import MatchedView
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.hierarchies import Tree
 from republish.kernels import kernel
@@ -128,7 +129,8 @@ def foreign_history(tables: Sequence[Any], schema: Schema, views: Sequence[Any])
         [appearances.code for appearances in seen],
     )
     sightings = tuple(
-        MatchedView.of(release, view, who) for who, (view, release, _) in zip(person, parts, strict=False)
+        MatchedView.of(release, view, table.person, table.group + 1)
+        for table, (view, release, _) in zip(made, parts, strict=True)
     )
     left_out_by, elsewhere_by, nobodys_by = zip(*unclear, strict=True) if unclear else ((), (), ())
     return Foreign(history, sightings, left_out_by, elsewhere_by, nobodys_by)

@@ -56,6 +56,7 @@ def _document(found: SeriesAttack) -> dict[str, Any]:
         "summaries": [one.as_dict() for one in found.made],
         "attacks": [one.result.as_dict() for one in found.made if isinstance(one.result, AttackResult)],
         "beliefs": [result.as_dict() for result in found.beliefs],
+        "identities": [one.as_dict() for one in found.identities],
         "replays": [one.as_dict() for one in found.replays],
         "left_out": found.left_out,
         "notes": list(found.source.notes),
@@ -78,6 +79,8 @@ def _say(found: SeriesAttack, plot: Path | None) -> None:
         output.say_over_time(found.made)
     if found.beliefs:
         output.say_beliefs(found.beliefs)
+    if found.identities:
+        output.say_identities(found.identities)
     if found.replays:
         say_replays(found.replays)
     if plot is not None:
