@@ -84,7 +84,7 @@ class Columns:
     def places(self, column: int) -> IntArray:
         """Of every published row, the place of its value in a column published as it is; -1 where missing."""
         texts = as_text(self._published(self.names[column]))
-        place = self._domain(self.names[column]).place
+        place = self.domain(self.names[column]).place
         if not place:
             return np.full(len(texts), -1, dtype=np.int64)
         return texts.replace_strict(dict(place), default=-1, return_dtype=pl.Int64).to_numpy()
@@ -123,7 +123,7 @@ class Columns:
         return self.sensitive >= 0 and test.column == self.names[self.sensitive]
 
     def _span(self, test: Test, negated: bool) -> tuple[int, Span]:
-        domain = self._domain(test.column)
+        domain = self.domain(test.column)
         column = self.names.index(test.column)
         if test.sign == "null":
             return column, spans.PRESENT if negated else spans.ABSENT
@@ -140,7 +140,8 @@ class Columns:
             found = _compared(domain, test.sign, test.values[0], self.notes)
         return column, spans.others(found) if negated else found
 
-    def _domain(self, name: str) -> Domain:
+    def domain(self, name: str) -> Domain:
+        """How the values of a column are read."""
         if name not in self.names:
             raise SchemaError(_unknown(name, self.release.schema))
         if name not in self._known:

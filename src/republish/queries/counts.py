@@ -9,7 +9,8 @@ bounds allow for every choice. A cell `*` says that some of its people lack the 
 The standard error has two parts. By chance: `lower` people of a group match for certain, and each of those in doubt, up
 to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
 the same way in many of them. Where the log odds of all people in doubt lean by t, the count moves by t times the
-variance by chance; t is taken to have a standard deviation of `LEAN`, which generated tables bear out.
+variance by chance; t is taken to have a standard deviation of
+`LEAN`, and `LEAN_OF_VALUES` where people and values lie in two tables, which generated tables bear out.
 
 Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
@@ -36,8 +37,8 @@ from republish.queries.spans import Term, between, none_of
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease, TwoTableRelease
 
-LEAN = 0.25
-"""Standard deviation of the log odds by which people in doubt are taken to lean together."""
+LEAN, LEAN_OF_VALUES = 0.25, 0.5
+"""Standard deviation of the log odds by which people in doubt lean together: in their cells, and in their batches."""
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,13 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The answers to many queries, one entry each; `notes` are those of all conditions.
-
-    `variance` is that of an even spread: what chance alone does to the people whom the bounds leave in doubt.
-    """
+    """The answers to many queries, one entry each; `notes` are those of all conditions."""
 
     expected: FloatArray
     lower: IntArray
     upper: IntArray
-    variance: FloatArray
+    standard_error: FloatArray
     notes: tuple[str, ...] = ()
-
-    @property
-    def standard_error(self) -> FloatArray:
-        """The standard error of every estimate: chance, and a lean of the data that no even spread shows."""
-        errors: FloatArray = np.sqrt(self.variance + (LEAN * self.variance) ** 2)
-        return errors
 
 
 def count(release: AnyRelease, where: str = "", suppressed: int = 0) -> Count:
@@ -153,17 +145,18 @@ def _two_tables(
     column = len(release.people.cells) + len(plain)
     speaks = np.array([one.speaks_of(column) for one in asked], dtype=np.bool_)
     of_people, of_values = np.flatnonzero(~speaks), np.flatnonzero(speaks)
-    expected, variance = np.zeros(len(asked)), np.zeros(len(asked))
+    expected, errors = np.zeros(len(asked)), np.zeros(len(asked))
     lower, upper = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
     if len(of_people):
         table = estimate_table(release.people, plain)
         found = _answers(release.people, [asked[i].terms for i in of_people.tolist()], table)
-        expected[of_people], variance[of_people] = found.expected, found.variance
+        expected[of_people], errors[of_people] = found.expected, found.standard_error
         lower[of_people], upper[of_people] = found.lower, found.upper
     if len(of_values):
         both = count_values(release, [asked[i] for i in of_values.tolist()], plain, places)
-        expected[of_values], lower[of_values], upper[of_values], variance[of_values] = both
-    return Counts(np.clip(expected, lower, upper), lower, upper, variance)
+        expected[of_values], lower[of_values], upper[of_values], variance = both
+        errors[of_values] = _errors(variance, LEAN_OF_VALUES)
+    return Counts(np.clip(expected, lower, upper), lower, upper, errors)
 
 
 def _answers(release: Release, asked: Sequence[list[Term]], table: EstimateTable) -> Counts:
@@ -181,7 +174,13 @@ def _put(
     else:
         expected, lower, upper, variance = count_nested(asked, against, table, nest_of(release, table))
     # Shares that add up to a whole may miss it by a rounding.
-    return Counts(np.clip(expected, lower, upper), lower, upper, variance)
+    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance, LEAN))
+
+
+def _errors(variance: FloatArray, lean: float) -> FloatArray:
+    """Standard errors: chance, and a lean of the data that no even spread shows."""
+    errors: FloatArray = np.sqrt(variance + (lean * variance) ** 2)
+    return errors
 
 
 def _count_workload(release: AnyRelease, workload: Workload) -> Counts:

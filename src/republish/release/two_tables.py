@@ -43,6 +43,7 @@ from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 
 if TYPE_CHECKING:
+    from republish.estimates import Crosstab, Regression
     from republish.queries import Count, Counts, Workload
 
 PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
@@ -100,6 +101,16 @@ class TwoTableRelease:
     def count_many(self, queries: Sequence[str] | Workload) -> Counts:
         """The answers to many conditions, or to a workload, as arrays."""
         found: Counts = answer_of("republish.queries:count_many")(self, queries)
+        return found
+
+    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
+        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
+        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
+        return found
+
+    def regress(self, formula: str, method: str = "em") -> Regression:
+        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
+        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
         return found
 
     def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
