@@ -54,6 +54,7 @@ _HOMES = {
     ),
     "republish.publishers.breach": ("breach_probability",),
     "republish.release.forms": ("TwoTables",),
+    "republish.release.received": ("ReceivedRelease", "read_received"),
     "republish.release.release": ("Release",),
     "republish.release.two_tables": ("TwoTableRelease",),
     "republish.requirements": (
@@ -122,6 +123,8 @@ if TYPE_CHECKING:
     from republish.publishing.one_table import anonymize as anonymize
     from republish.publishing.result import Published as Published
     from republish.release.forms import TwoTables as TwoTables
+    from republish.release.received import ReceivedRelease as ReceivedRelease
+    from republish.release.received import read_received as read_received
     from republish.release.release import Release as Release
     from republish.release.two_tables import TwoTableRelease as TwoTableRelease
     from republish.requirements import AlphaKAnonymity as AlphaKAnonymity

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from republish.cli.options import Folder
+from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, say, say_json, say_table
 from republish.show.numbers import number
 
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
 _METHODS = "spread, aggregate (regressions alone) or em; docs/estimates.md says what they take for granted."
 
 
+@dataclass(frozen=True)
+class EstimateOptions:
+    """What is estimated in place of a count."""
+
+    crosstab: str | None = option(None, "Instead: the table of this quasi-identifier by sensitive value.")
+    bins: str | None = option(None, "With --crosstab: where bins begin, or categories: 30,45,60.")
+    regress: str | None = option(
+        None, 'Instead: a regression of the sensitive value, such as "income ~ age + gender".'
+    )
+    method: str | None = option(None, f"How a table or regression is estimated: {_METHODS}")
+
+
+@gathered
 def query(
     series: Folder,
     release: Annotated[int, typer.Argument(help="Number of a release.")],
@@ -26,24 +40,14 @@ def query(
         typer.Argument(help='What to count: "age between 40 and 50 and gender = \'F\'"; "" for everybody.'),
     ] = "",
     *,
-    crosstab: Annotated[
-        str | None, typer.Option(help="Instead: the table of this quasi-identifier by sensitive value.")
-    ] = None,
-    bins: Annotated[
-        str | None, typer.Option(help="With --crosstab: where bins begin, or categories: 30,45,60.")
-    ] = None,
-    regress: Annotated[
-        str | None, typer.Option(help='Instead: a regression of the sensitive value: "pay ~ age + gender".')
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(help=f"How a table or regression is estimated: {_METHODS}")
-    ] = None,
+    estimate: EstimateOptions,
     as_json: Json = False,
 ) -> None:
     """Estimate how many people of a release match a condition, with bounds that hold for certain."""
     from republish.errors import PolicyError
     from republish.series import Series
 
+    crosstab, bins, regress, method = estimate.crosstab, estimate.bins, estimate.regress, estimate.method
     if sum(one is not None for one in (condition or None, crosstab, regress)) > 1:
         raise PolicyError("one question at a time: a condition, --crosstab or --regress")
     if (bins is not None and crosstab is None) or (

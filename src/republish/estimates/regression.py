@@ -92,7 +92,7 @@ class Regression:
         }
 
 
-class Rows(NamedTuple):
+class Observations(NamedTuple):
     """The people of a release one by one, as the regression sees them.
 
     `weight` is the share of a row that belongs to a person; `inside` the covariance of her columns in her cell;
@@ -129,7 +129,7 @@ def regress(release: AnyRelease, formula: str, method: Method = "em") -> Regress
 
 def _rows(
     release: AnyRelease, columns: Columns, formula: Formula
-) -> tuple[tuple[str, ...], Rows, tuple[str, ...]]:
+) -> tuple[tuple[str, ...], Observations, tuple[str, ...]]:
     """The rows that say everything that is asked, and a note on those that do not."""
     people, values = release.people, release.values
     cell = people.group.astype(np.int64) - 1
@@ -154,7 +154,7 @@ def _rows(
             "a regression needs people whose columns are all published; found none: name fewer columns"
         )
     names = ("(intercept)", *(name for part in parts for name in part.names))
-    rows = Rows(
+    rows = Observations(
         mean[complete],
         inside[complete],
         outcome[complete],
@@ -333,7 +333,7 @@ def _result(
     names: tuple[str, ...],
     beta: FloatArray,
     errors: FloatArray,
-    rows: Rows,
+    rows: Observations,
     notes: tuple[str, ...],
 ) -> Regression:
     return Regression(

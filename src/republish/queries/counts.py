@@ -10,7 +10,7 @@ The standard error has two parts. By chance: `lower` people of a group match for
 to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
 the same way in many of them. Where the log odds of all people in doubt lean by t, the count moves by t times the
 variance by chance; t is taken to have a standard deviation of
-`LEAN`, and `LEAN_OF_VALUES` where people and values lie in two tables, which generated tables bear out.
+`LEAN`; docs/estimates.md says how often intervals then hold the truth of generated tables.
 
 Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
@@ -37,8 +37,8 @@ from republish.queries.spans import Term, between, none_of
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease, TwoTableRelease
 
-LEAN, LEAN_OF_VALUES = 0.25, 0.5
-"""Standard deviation of the log odds by which people in doubt lean together: in their cells, and in their batches."""
+LEAN = 0.5
+"""Standard deviation of the log odds by which people in doubt are taken to lean together."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _two_tables(
     if len(of_values):
         both = count_values(release, [asked[i] for i in of_values.tolist()], plain, places)
         expected[of_values], lower[of_values], upper[of_values], variance = both
-        errors[of_values] = _errors(variance, LEAN_OF_VALUES)
+        errors[of_values] = _errors(variance)
     return Counts(np.clip(expected, lower, upper), lower, upper, errors)
 
 
@@ -174,12 +174,12 @@ def _put(
     else:
         expected, lower, upper, variance = count_nested(asked, against, table, nest_of(release, table))
     # Shares that add up to a whole may miss it by a rounding.
-    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance, LEAN))
+    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance))
 
 
-def _errors(variance: FloatArray, lean: float) -> FloatArray:
+def _errors(variance: FloatArray) -> FloatArray:
     """Standard errors: chance, and a lean of the data that no even spread shows."""
-    errors: FloatArray = np.sqrt(variance + (lean * variance) ** 2)
+    errors: FloatArray = np.sqrt(variance + (LEAN * variance) ** 2)
     return errors
 
 

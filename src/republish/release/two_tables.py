@@ -29,6 +29,7 @@ from republish.hooks import answer_of, html_of
 from republish.microdata import Microdata
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
+from republish.release.r_script import R_SCRIPT, r_script
 from republish.release.release import (
     COUNTERFEITS,
     TABLE_PARQUET,
@@ -129,6 +130,7 @@ class TwoTableRelease:
         if len(held):
             statistics = pl.DataFrame({BATCH: held + 1, COUNT: self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
+        (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
 
 
