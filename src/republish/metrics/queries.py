@@ -267,22 +267,30 @@ def _estimate(asked, table):  # type: ignore[no-untyped-def]
     low, high, value_low, value_high = asked
     counts = np.zeros(len(low))
     shares = np.ones(len(table.first_row) - 1)
+    bottoms, tops = table.boxes.low, table.boxes.high
     for query in range(len(low)):
         if value_low[query] > -np.inf:
             for b in range(len(shares)):
-                first, last = table.first_row[b], table.first_row[b + 1]
-                held = members_between(table.ranks, first, last, value_low[query], value_high[query])
-                shares[b] = held / (last - first) if last > first else 0.0
+                begin, end = table.first_row[b], table.first_row[b + 1]
+                held = members_between(table.ranks, begin, end, value_low[query], value_high[query])
+                shares[b] = held / (end - begin) if end > begin else 0.0
         else:
             shares[:] = 1.0
         total = 0.0
         for cell in range(len(table.first_unit) - 1):
             part = 1.0
             for a in range(low.shape[1]):
-                if low[query, a] > -np.inf:
-                    part *= _overlap(table, cell, a, low[query, a], high[query, a])
-                    if part == 0.0:
-                        break
+                first, last = low[query, a], high[query, a]
+                if first == -np.inf:
+                    continue
+                # Most cells lie apart or inside, which is told without passing the table on.
+                bottom, top = bottoms[cell, a], tops[cell, a]
+                if max(first, bottom) > min(last, top):
+                    part = 0.0
+                elif first > bottom or last < top:
+                    part *= _overlap(table, cell, a, first, last)
+                if part == 0.0:
+                    break
             if part > 0.0:
                 for unit in range(table.first_unit[cell], table.first_unit[cell + 1]):
                     total += part * table.people[unit] * shares[table.batch[unit]]
