@@ -42,6 +42,8 @@ from .publishers.breach import breach_probability as breach_probability
 from .publishing.one_table import anonymize as anonymize
 from .publishing.result import Published as Published
 from .release.forms import TwoTables as TwoTables
+from .release.received import ReceivedRelease as ReceivedRelease
+from .release.received import read_received as read_received
 from .release.release import Release as Release
 from .release.two_tables import TwoTableRelease as TwoTableRelease
 from .requirements import AlphaKAnonymity as AlphaKAnonymity

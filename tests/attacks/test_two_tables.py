@@ -37,7 +37,7 @@ from republish.publishing.maintenance import forget
 from republish.release.forms import TwoTables
 from republish.release.two_tables import TwoTableRelease
 from republish.requirements import LDiversity
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 Published = tuple[Series, list[Any]]
 

@@ -309,18 +309,27 @@ def measure(
         Path | None, typer.Option(help="Folder of the raw views, one a release, in the order of names.")
     ] = None,
     queries: Annotated[int, typer.Option(help="With --truth: how many random queries a release.")] = 1000,
+    regress: Annotated[
+        str | None,
+        typer.Option(
+            help='With --truth: compare the coefficients of a regression with those of the raw views: "pay ~ age".'
+        ),
+    ] = None,
     engine: EngineOptions,
     as_json: Json = False,
 ) -> None:
     """Usefulness and one-table risk of every release."""
     from republish.cli.arguments import truth_views
+    from republish.errors import PolicyError
     from republish.series import Series
 
     opened = Series.open(series).snapshot()
     views = truth_views(truth, len(opened.records)) if truth else None
+    if regress is not None and (views is None or engine.engine is not None):
+        raise PolicyError("--regress compares with raw views, in this process; give --truth, and no --engine")
     with engine_of(engine) as where:
         if where is None:
-            documents = _measures_here(opened, views, queries)
+            documents = _measures_here(opened, views, queries, regress)
         else:
             documents = [found.as_dict() for found in where.measure(opened, views, queries).values()]
     if as_json:
@@ -333,6 +342,8 @@ def measure(
         "size",
         "KL",
         "query err",
+        "value err",
+        "MI kept",
         "max risk",
         "mean risk",
         "linkage",
@@ -340,10 +351,19 @@ def measure(
         "t",
     )
     say_table(names, [(i, *_measured(document)) for i, document in enumerate(documents, start=1)])
+    coefficients = [
+        (i, name, *one.values())
+        for i, document in enumerate(documents, start=1)
+        for name, one in (document.get("regression") or {}).items()
+    ]
+    if coefficients:
+        say_table(("#", "coefficient", "raw view", "release", "standard error"), coefficients, regress)
     say("what they mean: docs/measures.md, or `republish show SERIES RELEASE`")
 
 
-def _measures_here(series: Series, views: list[Path] | None, queries: int) -> list[dict[str, Any]]:
+def _measures_here(
+    series: Series, views: list[Path] | None, queries: int, regress: str | None
+) -> list[dict[str, Any]]:
     """The measures that were recorded; with raw views, all measures made afresh."""
     from republish.metrics import measure as measure_release
     from republish.microdata import read_view
@@ -356,7 +376,8 @@ def _measures_here(series: Series, views: list[Path] | None, queries: int) -> li
                 documents.append(entry.payload["measures"])
             else:
                 view = read_view(views[release - 1], series.schema, series.scales(release).values)
-                documents.append(measure_release(series.release(release), view, queries=queries).as_dict())
+                found = measure_release(series.release(release), view, queries=queries, regress=regress)
+                documents.append(found.as_dict())
             progress(release, len(records))
     return documents
 
@@ -368,6 +389,8 @@ def _measured(m: dict[str, Any]) -> tuple[Any, ...]:
         m["average_class_size"],
         m["kl_divergence"],
         m["query_error"]["median"] if m["query_error"] else None,
+        m["value_query_error"]["median"] if m.get("value_query_error") else None,
+        m.get("information_kept"),
         m["prosecutor_risk"]["highest"],
         m["prosecutor_risk"]["average"],
         m["record_linkage"],
@@ -381,7 +404,7 @@ def _say_measures(measures: dict[str, Any]) -> None:
 
     rows = []
     for key, meaning in EXPLANATIONS.items():
-        value = measures[key]
+        value = measures.get(key)  # earlier releases were not measured by all of today's measures
         shown = value["highest"] if isinstance(value, dict) and "highest" in value else value
         if isinstance(shown, int | float):
             rows.append((key.replace("_", " "), shown, meaning))

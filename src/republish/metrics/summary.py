@@ -10,8 +10,10 @@ import numpy as np
 
 from republish.arrays import IntArray
 from republish.errors import PolicyError
+from republish.hooks import answer_of
 from republish.metrics.boxes import aligned, suppressed_rows
 from republish.metrics.divergence import kl_divergence
+from republish.metrics.information import information_kept
 from republish.metrics.levels import Levels, distance_of, levels_together
 from republish.metrics.linkage import record_linkage
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
@@ -42,6 +44,11 @@ EXPLANATIONS: dict[str, str] = {
         "Share of the raw rows that whoever knows all quasi-identifiers is expected to link to their own row."
     ),
     "levels": "The strictest k, l and t that every group of the release satisfies.",
+    "value_query_error": "How far counts that ask for the sensitive value too are from the true ones, as a share.",
+    "information_kept": (
+        "Share of what the most telling quasi-identifier says of the sensitive value that the release still says."
+    ),
+    "regression": "Coefficients that the release gives beside those of the raw view.",
 }
 
 
@@ -64,6 +71,9 @@ class Measures:
     marketer_risk: float
     record_linkage: float | None
     levels: Levels
+    value_query_error: QueryError | None = None
+    information_kept: float | None = None
+    regression: dict[str, dict[str, float]] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         document = asdict(self)
@@ -82,18 +92,21 @@ def measure(
     population: Microdata | None = None,
     queries: int = 1_000,
     seed: int = 0,
+    regress: str | None = None,
 ) -> Measures:
     """All measures of a release.
 
     Args:
         release: the release.
-        view: the raw view it was made of; without it there is no divergence, query error or record linkage.
+        view: the raw view it was made of; without it there is no divergence, query error, information kept or record
+            linkage.
         suppressed: rows that the release leaves out; counted from the view where there is one, else 0.
         membership: the published group of every row of the view, 0 where left out, in two tables that of people; makes
             the record linkage exact where rows were left out.
         population: a table of the population that the view is part of, for the journalist's risk.
         queries: how many random queries to ask, each over two quasi-identifiers with a selectivity of 5 %.
         seed: what the random queries are drawn with.
+        regress: a formula such as `salary ~ age + gender`, whose coefficients are compared with those of the view.
     """
     people = release.people
     left_out = _left_out(people, view, suppressed)
@@ -101,12 +114,24 @@ def measure(
     if population is not None:
         found = replace(found, journalist_risk=journalist_risk(people, population))
     if view is None:
+        if regress is not None:
+            raise PolicyError("coefficients are compared with those of the raw view; give the view")
         return found
+    with_values = release.schema.sensitive is not None
     return replace(
         found,
         kl_divergence=kl_divergence(people, view),
         query_error=_query_error(people, view, queries, seed) if queries else None,
         record_linkage=record_linkage(people, view, membership),
+        value_query_error=(
+            _query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
+        ),
+        information_kept=information_kept(release, aligned(view, people)) if with_values else None,
+        regression=(
+            None
+            if regress is None
+            else answer_of("republish.estimates:compare_regressions")(release, view, regress)
+        ),
     )
 
 
@@ -162,7 +187,9 @@ def _left_out(release: Release, view: Microdata | None, suppressed: int | None) 
     return counted
 
 
-def _query_error(release: Release, view: Microdata, queries: int, seed: int) -> QueryError:
-    view = aligned(view, release)
-    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed)
+def _query_error(
+    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
+) -> QueryError:
+    view = aligned(view, release.people)
+    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
     return relative_error(true_counts(view, workload), estimated_counts(release, workload))

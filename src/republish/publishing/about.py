@@ -72,6 +72,7 @@ def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
 _TWO_TABLES = {
     "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",
+    "read_release.R": "Reads both tables with R and counts; in Python republish.read_received(folder) does.",
     "how_to_read": (
         "A person of a batch has each of its values with the share that the batch counts; which person has which is "
         "not said. Numbers of groups and batches mean nothing in another release."

@@ -38,6 +38,7 @@ from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
 
 if TYPE_CHECKING:
+    from republish.estimates import Crosstab, Regression
     from republish.queries import Count, Counts, Workload
 
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
@@ -129,6 +130,16 @@ class Release:
     def count_many(self, queries: Sequence[str] | Workload) -> Counts:
         """The answers to many conditions, or to a workload of `republish.metrics`, as arrays."""
         found: Counts = answer_of("republish.queries:count_many")(self, queries)
+        return found
+
+    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
+        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
+        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
+        return found
+
+    def regress(self, formula: str, method: str = "em") -> Regression:
+        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
+        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
         return found
 
     def _levels(self) -> list[pl.Series]:

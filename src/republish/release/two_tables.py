@@ -29,6 +29,7 @@ from republish.hooks import answer_of, html_of
 from republish.microdata import Microdata
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
+from republish.release.r_script import R_SCRIPT, r_script
 from republish.release.release import (
     COUNTERFEITS,
     TABLE_PARQUET,
@@ -43,6 +44,7 @@ from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 
 if TYPE_CHECKING:
+    from republish.estimates import Crosstab, Regression
     from republish.queries import Count, Counts, Workload
 
 PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
@@ -102,6 +104,16 @@ class TwoTableRelease:
         found: Counts = answer_of("republish.queries:count_many")(self, queries)
         return found
 
+    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
+        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
+        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
+        return found
+
+    def regress(self, formula: str, method: str = "em") -> Regression:
+        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
+        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
+        return found
+
     def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
         batch = pl.Series(BATCH, self.batch[: people.height], dtype=pl.Int32)
         return people.with_columns(pl.select(pl.when(batch > 0).then(batch).alias(BATCH)).to_series())
@@ -118,6 +130,7 @@ class TwoTableRelease:
         if len(held):
             statistics = pl.DataFrame({BATCH: held + 1, COUNT: self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
+        (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
 
 
