@@ -58,7 +58,10 @@ def picture(release: Release, axes: tuple[str, str] | None) -> dict[str, Any]:
 
 
 def batches(release: AnyRelease) -> dict[str, Any]:
-    """At most 100 batches, the largest first: number, people, counterfeits, values counted, and up to 12 shares."""
+    """At most 100 batches, the largest first: number, people, counterfeits, values counted, and up to 12 shares.
+
+    `most` is the largest share of all.
+    """
     from republish.release.release import Release
 
     assert not isinstance(release, Release)
@@ -82,7 +85,8 @@ def batches(release: AnyRelease) -> dict[str, Any]:
         }
         for batch in largest
     ]
-    return {"batches": shown, "left_out": number - len(shown)}
+    most = max((part["share"] for one in shown for part in one["shares"]), default=1.0)
+    return {"batches": shown, "most": most, "left_out": number - len(shown)}
 
 
 def _two(release: Release, axes: tuple[str, str] | None) -> tuple[str, ...]:
