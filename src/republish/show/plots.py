@@ -173,10 +173,9 @@ def _draw_batches(panel: Axes, release: TwoTableRelease, framed: int | None) -> 
         shares = own["count"].to_numpy()[:_MOST_VALUES] / own["count"].sum()
         bars = first + 1.0 + np.arange(len(shares))
         panel.barh(bars, shares, color=colour)
-        framed_here = f", {inside[batch]} of those in the frame" if inside[batch] else ""
-        panel.text(
-            0, first, f"batch {batch}: {own['count'].sum():,} values{framed_here}", fontsize=8.5, va="center"
-        )
+        says = f"batch {batch}: {own['count'].sum():,} values, {own.height} different"
+        says += f", {inside[batch]} of those in the frame" if inside[batch] else ""
+        panel.text(0, first, says, fontsize=8.5, va="center")
         ticks += bars.tolist()
         names += [_short(value) for value in own[name].to_list()[: len(bars)]]
         first = bars[-1] + 1.4
