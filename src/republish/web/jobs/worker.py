@@ -68,8 +68,6 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     del result["folder"]
     result |= {"number": done.number, "head": head, "upload_digest": task.get("digest")}
     result |= {} if note is None else {"note": note}
-    if done.sample:
-        result["sample"] = [{"columns": head.columns, "rows": head.rows()} for head in done.sample]
     result["committed"] = task["kind"] == "publish"
     if done.gate is not None and not done.gate.passed:
         words = "; ".join(breach.sentence() for breach in done.gate.breaches)
@@ -78,6 +76,8 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             "kind": "LimitBroken",
             "result": result,
         }
+    if done.sample:  # of what would be published, and nothing that the gate refuses
+        result["sample"] = [{"columns": head.columns, "rows": head.rows()} for head in done.sample]
     return {"result": result}
 
 
