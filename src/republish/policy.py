@@ -136,6 +136,14 @@ class Policy:
             promises["when_published"] = [self.bt.text]
         return promises if self.gate is None else promises | {"gate": self.gate.public()}
 
+    @property
+    def over_series(self) -> list[str]:
+        """What is promised over all releases, and where that is nothing of sensitive values, that."""
+        if self.publisher.series_promises:
+            return list(self.promises["series"])
+        nothing = "nothing: each release is protected alone"
+        return [nothing] if self.form is None else [KEPT_CUTS, f"of sensitive values {nothing}"]
+
     def document(self) -> dict[str, Any]:
         """What `series.toml` says."""
         tables = {column: f"{_HIERARCHIES}/{file}" for column, file in _file_names(self.schema).items()}

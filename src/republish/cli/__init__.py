@@ -21,6 +21,7 @@ from republish.cli import (
     serve,
     setup,
     tune,
+    verify,
 )
 from republish.cli.output import say_error
 from republish.errors import REPORT_IT, RepublishError, fault_of
@@ -51,7 +52,7 @@ app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)
 app.command("history", rich_help_panel=_LOOK)(inspection.history)
 app.command("show", rich_help_panel=_LOOK)(inspection.show)
-app.command("verify", rich_help_panel=_LOOK)(inspection.verify)
+app.command("verify", rich_help_panel=_LOOK)(verify.verify)
 app.command("measure", rich_help_panel=_LOOK)(inspection.measure)
 app.command("query", rich_help_panel=_LOOK)(query.query)
 app.command("attack", rich_help_panel=_LOOK)(attack.attack)

@@ -52,6 +52,31 @@ EXPLANATIONS: dict[str, str] = {
 }
 
 
+_OF_TWO_TABLES = {
+    "rows": "People in the release.",
+    "groups": "Groups of people who look alike in every quasi-identifier.",
+    "counterfeits": "Counted values that belong to nobody.",
+    "levels": "The strictest k of every group of people, and the strictest l and t of every batch of values.",
+}
+COUNTS = {
+    "batches": "Batches of people whose values are counted together.",
+    "smallest": "Values of the smallest batch, counterfeits included.",
+    "average": "Values of the average batch.",
+    "largest": "Values of the largest batch.",
+    "fewest_values": "Different values in the batch that has fewest.",
+    "without_batch": "People in the release whose value is not counted.",
+    "extended": "People in cells that extend over a cut that died: these may cross cells of other releases.",
+}
+"""What is counted of two tables: see `republish.release.two_tables.TwoTableCounts`."""
+
+
+def explanations(two_tables: bool) -> dict[str, str]:
+    """Every measure in one sentence; in two tables rows are people, and nobody is left out."""
+    if not two_tables:
+        return EXPLANATIONS
+    return {key: says for key, says in (EXPLANATIONS | _OF_TWO_TABLES).items() if key != "suppressed"}
+
+
 @dataclass(frozen=True)
 class Measures:
     """Usefulness and one-table risk of a release; None where a measure needs a raw view and has none."""

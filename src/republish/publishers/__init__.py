@@ -38,6 +38,7 @@ __all__ = [
     "knowing_publishers",
     "make_publisher",
     "parameters_of",
+    "two_table_parameters",
 ]
 
 
@@ -85,6 +86,12 @@ def make_publisher(
         given.update([("k", size) for size in sizes])
         require = tuple(requirement for requirement in require if not isinstance(requirement, KAnonymity))
     return kind(**given | {"require": require})
+
+
+def two_table_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a publisher of that name in two tables: those given, and what serves two tables better."""
+    usual = PUBLISHERS[name].two_table_defaults if name in PUBLISHERS else {}
+    return {**usual, **parameters}
 
 
 def knowing_publishers() -> str:

@@ -58,7 +58,7 @@ def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
             *([policy.bt.describe()] if policy.bt else []),
         ],
         "requirements": promises["one_table"],
-        "promised_over_the_series": promises["series"] or ["nothing: each release is protected alone"],
+        "promised_over_the_series": policy.over_series,
         "not_promised_over_the_series": limits_of(promises["series"]),
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",

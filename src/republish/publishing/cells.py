@@ -35,6 +35,11 @@ class PeopleCells:
         divided = self.divided
         return Grouping(divided.cell.astype(np.int32), regions=Regions(divided.low, divided.high))
 
+    @property
+    def reaching(self) -> int:
+        """How many people are in cells that extend over a cut that died."""
+        return int(np.count_nonzero(self.divided.extended[self.divided.cell]))
+
     def check(self, view: Microdata, cell: IntArray, k: int) -> Check:
         """Whether the published cells are those that the cuts, as they will be stored, lead to."""
         return from_cuts(view, cell, self.divided.cuts.table(), k)

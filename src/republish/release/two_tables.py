@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -198,6 +198,53 @@ def build_two_tables(
         replace(counted, schema=view.schema),
     )
     return release, Placed(batch, cell)
+
+
+@dataclass(frozen=True)
+class TwoTableCounts:
+    """How many batches there are, how many values they count, and how many different ones the poorest has.
+
+    `without_batch` are people whose value is not counted, `extended` those in cells that extend over a cut that died.
+    """
+
+    batches: int
+    smallest: int
+    average: float
+    largest: int
+    fewest_values: int
+    without_batch: int
+    extended: int
+
+    @classmethod
+    def of(cls, release: TwoTableRelease, extended: int = 0) -> TwoTableCounts:
+        """The counts of a release."""
+        sizes = release.values.sizes
+        different = release.batches().group_by(BATCH).len()["len"]
+        return cls(
+            batches=release.values.group_count,
+            smallest=int(sizes.min()) if len(sizes) else 0,
+            average=float(sizes.mean()) if len(sizes) else 0.0,
+            largest=int(sizes.max(initial=0)),
+            fewest_values=int(different.to_numpy().min()) if len(different) else 0,
+            without_batch=int(np.count_nonzero(release.batch == 0)),
+            extended=extended,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+    def sentence(self) -> str:
+        """The batches in words."""
+        if not self.batches:
+            return "no batches"
+        spread = (
+            f"{self.smallest:,}"
+            if self.smallest == self.largest
+            else f"{self.smallest:,} to {self.largest:,}"
+        )
+        each = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+        return f"{each} of {spread} values, at least {self.fewest_values} different ones in each"
 
 
 class StoredRelease(NamedTuple):

@@ -27,8 +27,10 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "tools": sorted({release.tool for release in facts.releases}),
         "facts": facts,
         "statements": statements(facts, found),
-        "columns": [column | {"what": words.ROLES[column["role"]]} for column in facts.columns],
-        "method": words.METHODS.get(facts.publisher["name"], facts.publisher["summary"]),
+        "columns": [column | {"what": _roles(facts)[column["role"]]} for column in facts.columns],
+        "method": words.method(facts.publisher["name"], facts.form is not None) or facts.publisher["summary"],
+        "tables": words.TABLES if facts.form is None else words.TWO_TABLES,
+        "form": _form(facts),
         "parameters": _parameters(facts),
         "checks": checks_over_time(facts.releases),
         "safer": safer_publishers(),
@@ -40,6 +42,22 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "assumptions": assumptions(facts),
         "until": until(facts),
         "words": words,
+    }
+
+
+def _roles(facts: SeriesFacts) -> dict[str, str]:
+    return words.ROLES if facts.form is None else words.ROLES | words.ROLES_IN_TWO_TABLES
+
+
+def _form(facts: SeriesFacts) -> dict[str, Any] | None:
+    """What is said of two tables: batches by release, what recipients can do, what register-holders learn more."""
+    if facts.form is None:
+        return None
+    counts = [(release.number, release.two_tables) for release in facts.releases if release.two_tables]
+    return facts.form | {
+        "counts": [{"release": number, **found} for number, found in counts],
+        "recipients": words.RECIPIENTS,
+        "register_holders": words.REGISTER_HOLDERS,
     }
 
 

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
 from republish.show.numbers import day, is_number, number
+from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
     from republish.attacks import Result, Summary
     from republish.publishing.result import Published
     from republish.release.release import Release
+    from republish.release.two_tables import AnyRelease
     from republish.series import Series
 
 ROWS = 8
@@ -91,38 +93,52 @@ def _backend_kept() -> Iterator[None]:
             pyplot.switch_backend(before)
 
 
-def release_html(release: Release) -> str:
-    """A release: its numbers, its first rows, and the groups over two quasi-identifiers."""
-    from republish.show.plots import plot_groups
+def release_html(release: AnyRelease) -> str:
+    """A release: its numbers, the first rows of its tables, and the groups over two quasi-identifiers."""
+    from republish.release.release import Release
+    from republish.show.plots import plot_release
 
-    sizes = release.sizes
-    people = max(int(sizes.sum() - release.counterfeits.sum()), 1)
-    numbers = {
-        "rows": release.rows,
-        "groups": release.group_count,
-        "smallest group": int(sizes.min()) if len(sizes) else None,
-        "counterfeits": int(release.counterfeits.sum()),
-        "penalty": float((sizes - release.counterfeits) @ release.penalties() / people)
-        if len(sizes)
-        else None,
-    }
-    shown = release.head(ROWS)
-    parts = [
-        table(list(numbers), [list(numbers.values())], "Release"),
-        table(shown.columns, shown.rows(), f"The first of {release.rows:,} rows"),
-    ]
+    numbers, shown = _numbers_of(release.people, int(release.counterfeits.sum())), release.head(ROWS)
+    says = "groups over two quasi-identifiers"
+    if isinstance(release, Release):
+        parts = [table(shown.columns, shown.rows(), f"The first of {release.rows:,} rows")]
+    else:
+        batches = release.batches()
+        numbers = {"people": numbers.pop("rows"), **numbers, "batches": release.values.group_count}
+        says = f"{says}, and a few batches with the shares of their values"
+        parts = [
+            table(shown.columns, shown.rows(), f"People: the first of {release.rows:,}"),
+            table(
+                batches.columns,
+                batches.head(ROWS).rows(),
+                f"Values by batch: the first of {batches.height:,} lines",
+            ),
+        ]
     if release.rows:
-        parts.append(picture(lambda file: plot_groups(release, file), "groups over two quasi-identifiers"))
-    return page(parts)
+        parts.append(picture(lambda file: plot_release(release, file), says))
+    return page([table(list(numbers), [list(numbers.values())], "Release"), *parts])
+
+
+def _numbers_of(groups: Release, counterfeits: int) -> dict[str, Any]:
+    """The numbers of a table with quasi-identifiers."""
+    sizes = groups.sizes
+    own = sizes - groups.counterfeits
+    return {
+        "rows": groups.rows,
+        "groups": groups.group_count,
+        "smallest group": int(sizes.min()) if len(sizes) else None,
+        "counterfeits": counterfeits,
+        "penalty": float(own @ groups.penalties() / max(int(own.sum()), 1)) if len(sizes) else None,
+    }
 
 
 def series_html(series: Series) -> str:
     """A series: who publishes it, what it promises, and a line a release; no table is opened."""
+    from republish.release.forms import form_sentence
+
     policy, withdrawn = series.policy, series.withdrawn()
     lines = [_release_line(record.payload, record.release in withdrawn) for record in series.records]
-    promised = (
-        "; ".join(policy.promises["series"]) or "nothing over the series: each release is protected alone"
-    )
+    promised = "; ".join(policy.over_series).replace("nothing:", "nothing over the series:")
     says = f"Series {series.root.name}: {policy.publisher.name}"
     parts = [
         table(list(lines[0]), [list(line.values()) for line in lines[-_MOST_RELEASES:]], says)
@@ -131,7 +147,10 @@ def series_html(series: Series) -> str:
     ]
     if len(lines) > _MOST_RELEASES:
         parts.append(note(f"The last {_MOST_RELEASES} of {len(lines):,} releases."))
-    parts.append(note(f"Every group satisfies {policy.promises['one_table']}. Promised: {promised}."))
+    if policy.form is not None:
+        parts.append(note(f"Form: {form_sentence(policy.form)}."))
+    satisfied = promised_of_groups(policy.promises)
+    parts.append(note(f"{satisfied[:1].upper()}{satisfied[1:]}. Promised: {promised}."))
     if policy.gate is not None:
         parts.append(note(f"Gate: {policy.gate.sentence()}."))
     if len(lines) > 1:
@@ -145,11 +164,24 @@ def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]
     return {
         "release": payload["release"],
         "as of": day(payload["as_of"]),
-        **{name: payload[name] for name in ("rows", "groups", "suppressed", "counterfeits")},
+        **_sizes(payload),
         "penalty": measures["penalty"],
         "highest risk": measures["prosecutor_risk"]["highest"],
         "withdrawn": withdrawn,
     }
+
+
+def _sizes(payload: Mapping[str, Any]) -> dict[str, int]:
+    """How large a release is, in one table or in two."""
+    names = ("rows", "groups", "suppressed", "counterfeits")
+    if "two_tables" not in payload:
+        return {name: payload[name] for name in names}
+    rows, groups, suppressed, counterfeits = (payload[name] for name in names)
+    batches = payload["two_tables"]["batches"]
+    return {
+        "people": rows, "groups": groups, "batches": batches, "without batch": suppressed,
+        "counterfeits": counterfeits,
+    }  # fmt: skip
 
 
 def published_html(done: Published) -> str:

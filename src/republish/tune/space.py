@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Protocol
 
 from republish.errors import PolicyError
 from republish.knowledge import Extracted, Knowledge
 from republish.policy import Policy
-from republish.publishers import PUBLISHERS, Publisher, make_publisher, parameters_of
-from republish.requirements import KAnonymity, Requirement, parse_requirements, requirements_text
+from republish.publishers import (
+    PUBLISHERS,
+    Publisher,
+    make_publisher,
+    parameters_of,
+    two_table_parameters,
+)
+from republish.requirements import (
+    KAnonymity,
+    ProbabilisticLDiversity,
+    Requirement,
+    parse_requirements,
+    requirements_text,
+)
 
 _LARGEST_K = 120
 _LARGEST_M = 12
@@ -84,7 +97,11 @@ def extent_of(start: Policy, values: int, rows: int, compromised: float) -> Exte
     """The ranges that a policy leaves open, with so many sensitive values and rows in the views."""
     sizes = [requirement.k for requirement in start.requirements if isinstance(requirement, KAnonymity)]
     least = max(sizes, default=2)
-    return Extent(max(2, least), max(2, least), values, rows, compromised)
+    shares = [r.l for r in start.requirements if isinstance(r, ProbabilisticLDiversity)]
+    different = (
+        [ceil(share) for share in shares] if start.form is not None else []
+    )  # whole buckets promise shares
+    return Extent(max(2, least), max(2, least, *different), values, rows, compromised)
 
 
 def suitable(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -119,7 +136,7 @@ def references(publishers: Sequence[str], start: Policy, extent: Extent, named: 
             given["n"] = min(usual["n"], given["m"])
         if name == "cohorts":
             given |= _cohort_bounds(extent)
-        first.append(Candidate(name, given))
+        first.append(Candidate(name, given if start.form is None else two_table_parameters(name, given)))
     return first
 
 

@@ -89,6 +89,7 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         seed=policy.seed,
         one_table=policy.one_table,
         gate=policy.gate,
+        form=policy.form,
     )
     assert isinstance(series, _Temporary)
     series.given = bench.secret

@@ -58,12 +58,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """All checks of one release or table."""
+    """All checks of one release or table; of two tables rows and groups are those of people, beside the batches."""
 
     rows: int
     groups: int
     suppressed: int
     checks: tuple[Check, ...]
+    batches: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -76,6 +77,7 @@ class Verification:
         """A JSON document; infinite levels become null."""
         checks = tuple(check.as_dict() for check in self.checks)
         counts = {"rows": self.rows, "groups": self.groups, "suppressed": self.suppressed}
+        counts |= {} if self.batches is None else {"batches": self.batches}
         return {**counts, "checks": checks, "holds": self.holds}
 
     def require(self) -> None:

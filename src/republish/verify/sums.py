@@ -52,6 +52,7 @@ def verified(parts: Sequence[Verification], requirements: Sequence[Requirement])
         sum(part.groups for part in parts),
         sum(part.suppressed for part in parts),
         tuple(checks),
+        sum(part.batches or 0 for part in parts) if parts[0].batches is not None else None,
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from republish.web import DeskError, WrongType
+from republish.web import DeskError, NotFound, WrongType
 from republish.web.desk import FILES, Desk
 from republish.web.documents import job_document, plain
 from republish.web.downloads import PARTS, altered_words, sent
@@ -138,6 +138,9 @@ class CreateBody(ViewBody):
     gate: str | dict[str, Any] | None = None
     one_table: bool = False
     no_sensitive: bool = False
+    form: str | dict[str, bool | int | float | str] | None = Field(
+        None, description='"one-table", or "two-tables", or the same with k and presence.'
+    )
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -194,6 +197,13 @@ def _read(api: APIRouter, desk: Desk) -> None:
         if (x is None) != (y is None):
             raise DeskError("a picture has two axes; give both x and y, or neither")
         return plain(desk.release_picture(name, number, None if x is None or y is None else (x, y)))
+
+    @api.get("/series/{name}/releases/{number}/batches", summary="Batches with the shares of their values")
+    def batches(name: Name, number: Number) -> dict[str, Any]:
+        found = desk.release_batches(name, number)
+        if found is None:
+            raise NotFound("this series is published in one table, which has no batches")
+        return plain(found)
 
     @api.get("/series/{name}/tuned", summary="Frontiers that `republish tune` kept")
     def tuned(name: Name) -> list[dict[str, Any]]:

@@ -26,7 +26,11 @@ _USUAL = ((0.2, "groups of 5: 20 %"), (0.09, "groups of 11: 9 %"), (0.05, "group
 FILES = {
     "table.csv": "the published table, for people and spreadsheets",
     "table.parquet": "the same table, for programs",
-    "counterfeits.csv": "how many counterfeit rows each group has",
+    "people.csv": "one line a person with the number of a batch, for people and spreadsheets",
+    "people.parquet": "the same table of people, for programs",
+    "values.csv": "how often each value occurs in a batch, for people and spreadsheets",
+    "values.parquet": "the same table of values, for programs",
+    "counterfeits.csv": "how many counterfeits each group or batch has",
     "about.json": "what is promised, for recipients",
 }
 
@@ -167,9 +171,10 @@ def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
 
 def useful(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
     """What every release loses, as shares."""
+    outside = "without a batch" if any(one.two_tables for one in releases) else "left out"
     series = {
         "blur": [one.measures["penalty"] for one in releases],
-        "left out": [one.suppressed / max(one.rows, 1) for one in releases],
+        outside: [one.suppressed / max(one.rows, 1) for one in releases],
         "counterfeits": [
             one.counterfeits / max(one.rows - one.suppressed + one.counterfeits, 1) for one in releases
         ],

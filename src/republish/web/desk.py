@@ -129,14 +129,17 @@ class Desk(SeriesDesk):
         require: str = "",
         one_table: bool = False,
         no_sensitive: bool = False,
+        form: str | Mapping[str, Any] | None = None,
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
-        `no_sensitive` says that it is meant where none of them is sensitive.
+        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with k
+        and presence as series.toml has it.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
-        from republish.publishers import make_publisher
+        from republish.publishers import make_publisher, two_table_parameters
+        from republish.release.forms import form_from
         from republish.requirements import parse_requirements
         from republish.series import Series
 
@@ -156,9 +159,11 @@ class Desk(SeriesDesk):
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        made = make_publisher(publisher, dict(parameters or {}), parse_requirements(require))
+        tables, given = form_from(form), dict(parameters or {})
+        given = given if tables is None else two_table_parameters(publisher, given)
+        made = make_publisher(publisher, given, parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
-        series = Series.create(root, schema, made, one_table=one_table, gate=limits)
+        series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
         series.ledger.close()
         self._note_upload(name, view)
         self.note(name, "create", DONE, publisher=publisher, columns=len(schema.columns))

@@ -127,6 +127,12 @@ class SeriesDesk:
             _require_release(number, len(series.records))
             return documents.picture(series.release(number).people, axes)
 
+    def release_batches(self, name: str, number: int) -> dict[str, Any] | None:
+        """The batches of a release in two tables, the largest first, each with the shares of its values."""
+        with self.opened(name) as series:
+            _require_release(number, len(series.records))
+            return None if series.policy.form is None else documents.batches(series.release(number))
+
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
         """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.
 

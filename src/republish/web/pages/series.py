@@ -57,6 +57,7 @@ class SeriesPages(Page):
             r=release,
             files=files,
             measures=charts.measures(release.measures),
+            batches=self.desk.release_batches(name, which),
             **drawn,
         )
 
