@@ -55,6 +55,7 @@ def test_publish_writes_what_may_leave_and_what_may_not(series: Series, views: l
         [
             "compromised",
             "counts",
+            "cuts",
             "hierarchies",
             "lock",
             "membership",
