@@ -13,7 +13,8 @@ INITDB   := $(firstword $(shell command -v initdb) $(wildcard /usr/lib/postgresq
 LEAVE    ?=
 EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter postgres,$(LEAVE)),,$(if $(INITDB),$(POSTGRES)))
 
-PYTEST   := REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+# Bytecode is kept even where the environment forbids it: every process that a test starts would compile all modules anew.
+PYTEST   := PYTHONDONTWRITEBYTECODE= REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
   reproduce chromium java postgres lint format clean
@@ -75,7 +76,7 @@ test-long: $(READY) $(EXTRAS)
 	$(PYTEST)
 
 test-nojit: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/release/test_cells.py tests/memory/test_memory.py tests/memory/test_event_lists.py
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/release/test_cells.py tests/memory/test_memory.py tests/memory/test_event_lists.py
 
 bench: $(READY)
 	$(BIN)/python -m bench

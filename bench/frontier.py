@@ -30,7 +30,7 @@ from republish.publishers import BayFrame, JSReduce, Mondrian
 from republish.publishers._ordered import publisher as _in_order
 from republish.publishers._ordered.cuts import divergence, entropies
 from republish.requirements import LDiversity, TCloseness
-from republish.schema.schema import Schema, read_schema
+from republish.schema import Schema, read_schema
 from republish.secret import Secret
 
 Told = Callable[[Microdata, int], Microdata] | None

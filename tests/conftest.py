@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,34 @@ from republish.release.forms import TwoTables
 
 settings.register_profile("republish", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("republish")
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give what is made once for several tests to one process: two would make it twice.
+
+    That is a file with fixtures for the whole module, and the whole folder `spark`, whose tests share a cluster. The
+    mark `xdist_group` does nothing under pytest 9.2 and pytest-xdist 3.8, so the path decides.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    root = HERE.relative_to(config.rootpath).as_posix()
+    together = {
+        path.relative_to(config.rootpath).as_posix()
+        for path in HERE.rglob("test_*.py")
+        if 'scope="module"' in path.read_text(encoding="utf-8")
+    }
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(f"{root}/spark/"):
+                return f"{root}/spark"
+            path = nodeid.partition("::")[0]
+            return path if path in together else nodeid
+
+    return Together(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

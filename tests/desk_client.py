@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 import warnings
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from lasting import lasting_workers
 from republish import Category, Gate, Number, Schema, Series, TauSafety
 from republish.web.app import create_app
+from republish.web.desk import Desk
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer versions of Starlette ask for another httpx
@@ -23,6 +26,12 @@ with warnings.catch_warnings():
 TOKEN = "a-token-for-tests"
 BASE = "http://127.0.0.1:8000"
 SCHEMA = Schema("patient", [Number("age"), Category("ward")], Category("diagnosis"))
+ROLES = [
+    {"name": "patient", "role": "identifier", "kind": None},
+    {"name": "age", "role": "quasi-identifier", "kind": "number"},
+    {"name": "ward", "role": "quasi-identifier", "kind": "category"},
+    {"name": "diagnosis", "role": "sensitive", "kind": "category"},
+]
 
 
 def view(week: int = 1, rows: int = 90) -> pl.DataFrame:
@@ -52,11 +61,16 @@ def make_series(root: Path, releases: int = 1, gate: Gate | None = None) -> Path
     return root
 
 
+def take(desk: Desk, data: bytes) -> str:
+    """The id of an upload at a desk that is spoken to without a client."""
+    return desk.upload(io.BytesIO(data))
+
+
 @contextmanager
 def desk(*roots: Path, log_in: bool = True, **settings: Any) -> Iterator[TestClient]:
     """A client of a desk over these folders; logged in with a cookie and the CSRF header unless told otherwise."""
     app = create_app(roots, token=TOKEN, **settings)
-    with TestClient(app, base_url=BASE, follow_redirects=False) as client:
+    with lasting_workers(), TestClient(app, base_url=BASE, follow_redirects=False) as client:
         if log_in:
             client.get(f"/?token={TOKEN}")
             session = client.cookies[app.state.access.cookie]

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import ot
 
 
 def shares(histogram):
@@ -114,6 +113,8 @@ def hierarchical_distances(nodes):
 
 def transport(group, table, distances):
     """The least work that turns one distribution into the other, as a transport problem."""
+    import ot  # it loads much, and few tests come here
+
     supply = np.array([float(q) for q in shares(group)])
     demand = np.array([float(p) for p in shares(table)])
     return float(ot.emd2(supply / supply.sum(), demand / demand.sum(), np.array(distances)))

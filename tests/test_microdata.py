@@ -29,7 +29,7 @@ from republish.microdata import (
     read_view,
     sensitive_codes,
 )
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
 from republish.sources.identifiers import read_identifiers
 

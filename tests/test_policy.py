@@ -20,7 +20,7 @@ from republish import (
     TauSafety,
 )
 from republish.publishers import Publisher
-from republish.schema.schema import Column, Ordered
+from republish.schema import Column, Ordered
 
 DOMAIN = ("a", "b", "c", "d", "e")
 

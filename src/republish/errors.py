@@ -7,6 +7,9 @@ not leak.
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 
 class RepublishError(Exception):
     """Whatever this tool refuses to do; `exit_code` is what the command line returns for it."""
@@ -50,3 +53,14 @@ class LimitBroken(RepublishError):  # noqa: N818
 
 class LedgerError(RepublishError):
     """The series on disk is missing, damaged, locked or was changed by another publisher."""
+
+
+REPORT_IT = (
+    "Please report it with this line; `republish verify` tells whether what was published before is intact"
+)
+
+
+def fault_of(problem: BaseException) -> str:
+    """What kind of error nobody foresaw, and where; never its own words, which may hold cells."""
+    where = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__} at {Path(where.filename).name}:{where.lineno}"

@@ -19,7 +19,7 @@ from republish.arrays import FloatArray, IntArray, WordArray
 from republish.errors import SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.requirements import Whole
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
 from republish.sources.identifiers import identifiers_of
 from republish.sources.tables import read_table

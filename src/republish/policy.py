@@ -21,8 +21,8 @@ from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
 from republish.release.forms import KEPT_CUTS, TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
-from republish.requirements.families import Uniqueness
-from republish.schema.schema import Schema, schema_from_mapping, schema_to_mapping
+from republish.requirements.m_uniqueness import Uniqueness
+from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"
@@ -135,6 +135,14 @@ class Policy:
         if self.bt is not None:
             promises["when_published"] = [self.bt.text]
         return promises if self.gate is None else promises | {"gate": self.gate.public()}
+
+    @property
+    def over_series(self) -> list[str]:
+        """What is promised over all releases, and where that is nothing of sensitive values, that."""
+        if self.publisher.series_promises:
+            return list(self.promises["series"])
+        nothing = "nothing: each release is protected alone"
+        return [nothing] if self.form is None else [KEPT_CUTS, f"of sensitive values {nothing}"]
 
     def document(self) -> dict[str, Any]:
         """What `series.toml` says."""

@@ -36,7 +36,7 @@ from republish.release.domains import Scales
 from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts
 from republish.sources.paths import place_of, read_parquet

@@ -11,42 +11,28 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
+from canaries.driver import command as heard
 from republish.cli import app
+from typed import Typed, typed
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [command.name for command in app.registered_commands]
 
 
-def republish(
-    *arguments: str | Path, folder: Path | None = None, answers: str = ""
-) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
     environment = {
         key: value for key, value in os.environ.items() if key not in ("REPUBLISH_TRACEBACK", "COLUMNS")
     }
-    return subprocess.run(
-        [sys.executable, "-m", "republish", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        input=answers,
-        env=environment,
-        check=False,
-    )
+    command = [sys.executable, "-m", "republish", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-def ok(*arguments: str | Path, **options: object) -> str:
-    done = republish(*arguments, **options)  # type: ignore[arg-type]
+def ok(*arguments: str | Path, answers: str = "") -> str:
+    done = typed(*arguments, answers=answers)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def here(*arguments: str | Path) -> str:
-    """What a command says, without the start of another process."""
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def document(*arguments: str | Path) -> dict[str, object]:
@@ -116,9 +102,7 @@ def test_show_explains_series_and_release(published: Path) -> None:
 def test_show_draws_the_groups(published: Path, tmp_path: Path) -> None:
     ok("show", published / "series", "1", "--plot", tmp_path / "groups.png", "--axes", "age,weight")
     assert (tmp_path / "groups.png").read_bytes().startswith(b"\x89PNG")
-    refused = republish(
-        "show", published / "series", "1", "--plot", tmp_path / "g.png", "--axes", "age,nothing"
-    )
+    refused = typed("show", published / "series", "1", "--plot", tmp_path / "g.png", "--axes", "age,nothing")
     assert refused.returncode == 2
     assert "there are age, gender, weight" in refused.stderr
 
@@ -133,7 +117,7 @@ def test_verify_of_a_table_says_how_much_violates_what(published: Path) -> None:
     table = published / "series/releases/0001/table.csv"
     schema = published / "data/schema.toml"
     assert "yes" in ok("verify", table, "--schema", schema, "--require", "k=5,l=2")
-    done = republish("verify", table, "--schema", schema, "--require", "k=40", "--json")
+    done = typed("verify", table, "--schema", schema, "--require", "k=40", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert found["checks"][0]["groups"] == found["groups"]
@@ -150,7 +134,7 @@ def test_measure_with_and_without_the_truth(published: Path) -> None:
 
 
 def test_truth_needs_one_view_a_release(published: Path, tmp_path: Path) -> None:
-    done = republish("measure", published / "series", "--truth", tmp_path)
+    done = typed("measure", published / "series", "--truth", tmp_path)
     assert done.returncode == 2
     assert "2 releases, 0 files" in done.stderr
 
@@ -166,14 +150,14 @@ def test_returns_and_new_lives_are_told_of_where_they_matter(
     (tmp_path / "schema.toml").write_text(schema + 'dx = { role = "sensitive" }\n')
     parameter = "k=2" if noted is None else "m=2"
     series, view = tmp_path / "series", tmp_path / "view.csv"
-    here("init", series, "--schema", tmp_path / "schema.toml", "--publisher", publisher, "-p", parameter)
+    ok("init", series, "--schema", tmp_path / "schema.toml", "--publisher", publisher, "-p", parameter)
     weeks = ("p,1,flu q,2,cold r,3,flu s,4,cold", "p,1,flu q,2,cold", "p,1,cold q,2,flu r,3,flu s,4,cold")
     for number, week in enumerate(weeks, start=1):
         view.write_text("id,age,dx\n" + week.replace(" ", "\n") + "\n")
-        said = here("publish", series, view)
+        said = ok("publish", series, view)
         assert ("note: 2 people came back" in said) == (number == 3 and noted is True)
     lives = "2 changed values began a new life, in which the signature need not be the old one"
-    said = here("verify", series)
+    said = ok("verify", series)
     assert (lives in said, "new life" in said) == (noted is not None, noted is not None)
 
 
@@ -185,7 +169,7 @@ def test_withdraw_forget_backup_and_restore(published: Path, tmp_path: Path) -> 
     people = pl.read_csv(published / "data/views/001.csv")["patient"].head(3)
     people.to_frame().write_csv(tmp_path / "gone.csv")
     assert "3 of 3 people erased" in ok("forget", tmp_path / "copy", "--ids", tmp_path / "gone.csv", "--yes")
-    refused = republish("forget", tmp_path / "copy", "--ids", tmp_path / "gone.csv", answers="n\n")
+    refused = typed("forget", tmp_path / "copy", "--ids", tmp_path / "gone.csv", answers="n\n")
     assert refused.returncode == 130
     ok("verify", tmp_path / "copy")
 
@@ -205,9 +189,9 @@ def test_generate_census_and_its_presets(tmp_path: Path) -> None:
         "0.1",
     )
     assert len(list((tmp_path / "c/views").iterdir())) == 2
-    done = republish("generate", "census", tmp_path / "d", "--preset", "tau-safety", "--rows", "5")
+    done = typed("generate", "census", tmp_path / "d", "--preset", "tau-safety", "--rows", "5")
     assert done.returncode == 2
-    assert republish("generate", "hospital", tmp_path / "e", "--people", "5").returncode == 2
+    assert typed("generate", "hospital", tmp_path / "e", "--people", "5").returncode == 2
 
 
 def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
@@ -236,14 +220,25 @@ def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_exit_2_and_a_sentence(arguments: tuple[str, ...], text: str, tmp_path: Path) -> None:
-    done = republish(*arguments, folder=tmp_path)
+    done = typed(*arguments, folder=tmp_path)
+    assert_refused(done, text)
+
+
+def test_a_process_says_the_same() -> None:
+    assert_refused(process("publish", "nowhere", "v.csv"), "there is no series at nowhere")
+    done = process("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("republish ")
+
+
+def assert_refused(done: Typed | subprocess.CompletedProcess[str], text: str) -> None:
     assert done.returncode == 2
     assert text.lower() in done.stderr.lower()
     assert "Traceback" not in done.stderr
 
 
 def test_errors_have_one_json_shape(tmp_path: Path) -> None:
-    done = republish("history", tmp_path / "nowhere", "--json")
+    done = typed("history", tmp_path / "nowhere", "--json")
     found = json.loads(done.stdout)
     assert set(found) == {"error"}
     assert set(found["error"]) == {"kind", "message"}
@@ -261,9 +256,9 @@ def test_no_message_shows_a_cell(published: Path, tmp_path: Path) -> None:
     for name, cells in marked.items():
         rows = [",".join(cells)] * (2 if name == "twice" else 1)
         (tmp_path / "bad.csv").write_text("\n".join([header, *good[2:], *rows]) + "\n")
-        done = republish("publish", published / "series", tmp_path / "bad.csv")
-        assert done.returncode == 2, name
-        assert "SECRETCELL" not in done.stdout + done.stderr
+        done = heard("publish", published / "series", tmp_path / "bad.csv")
+        assert done.code == 2, name
+        assert "SECRETCELL" not in done.text
 
 
 def test_help_does_not_wait_for_the_heavy_libraries() -> None:
@@ -282,7 +277,7 @@ def test_attack_says_what_adversaries_find_out(published: Path) -> None:
     text = ok("attack", published / "series", "--compromised", "0.1")
     for name in ("intersection", "tau", "compromised", "historical", "vulnerable", "hc-unsafe"):
         assert name in text
-    refused = republish("attack", published / "series", "--attack", "magic")
+    refused = typed("attack", published / "series", "--attack", "magic")
     assert refused.returncode == 2
     assert "there are intersection, tau" in refused.stderr
 

@@ -9,7 +9,17 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from republish import Category, MInvariance, Mondrian, Number, Schema, Series, read_schema
+from republish import (
+    Category,
+    MInvariance,
+    Mondrian,
+    Number,
+    Schema,
+    Series,
+    TauSafety,
+    TwoTables,
+    read_schema,
+)
 from republish.cli import app
 from republish.errors import LedgerError, PolicyError, RepublishError, SchemaError
 from republish.publishing.maintenance import withdraw
@@ -89,3 +99,43 @@ def test_wrong_use_is_exit_2_and_a_sentence(
     assert isinstance(done.exception, error)
     assert done.exception.exit_code == 2
     assert said in str(done.exception)
+
+
+@pytest.fixture
+def in_two_tables(tmp_path: Path, hospital_folder: Path, views: list[Path]) -> Path:
+    schema = read_schema(hospital_folder / "schema.toml")
+    made = Series.create(tmp_path / "two", schema, TauSafety(m=3), seed=3, form=TwoTables(k=5))
+    made.publish(views[0], as_of="2026-01-05")
+    made.ledger.close()
+    return tmp_path / "two"
+
+
+def test_two_tables_are_asked_as_one(in_two_tables: Path, views: list[Path]) -> None:
+    where = "age between 40 and 60 and diagnosis = 'HIV'"
+    raw = pl.read_csv(views[0])
+    true = raw.filter(pl.col("age").is_between(40, 60) & pl.col("diagnosis").str.starts_with("HIV")).height
+    found = json.loads(ask(in_two_tables, "1", where, "--json").output)
+    assert found["lower"] <= true <= found["upper"]
+    assert found["standard_error"] > 0
+    assert "standard error" in ask(in_two_tables, "1", where).output
+
+
+@pytest.mark.parametrize("form", ["published", "in_two_tables"])
+def test_tables_and_regressions(form: str, request: pytest.FixtureRequest) -> None:
+    root = request.getfixturevalue(form)
+    found = json.loads(ask(root, "1", "--crosstab", "age", "--bins", "40,60", "--json").output)
+    assert found["bins"][:3] == ["below 40", "40 to below 60", "60 and more"]
+    assert sum(map(sum, found["expected"])) == pytest.approx(400, rel=0.02)
+    assert "Cramer's V" in ask(root, "1", "--crosstab", "gender").output
+    formula = "diagnosis = 'HIV' ~ age + gender"
+    fitted = json.loads(ask(root, "1", "--regress", formula, "--method", "spread", "--json").output)
+    assert [line["name"] for line in fitted["coefficients"]][:2] == ["(intercept)", "age"]
+    assert "note: coefficients lean towards 0" in ask(root, "1", "--regress", formula).output.replace(
+        "\n", " "
+    )
+
+
+def test_one_question_at_a_time(published: Path) -> None:
+    for arguments in (["age > 3", "--crosstab", "age"], ["--bins", "3"], ["age > 3", "--method", "em"]):
+        done = ask(published, "1", *arguments)
+        assert isinstance(done.exception, PolicyError)

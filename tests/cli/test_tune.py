@@ -194,3 +194,18 @@ def test_a_view_is_never_quoted(series: Path) -> None:
     assert "view 2" in str(made.exception)
     assert "not a number" not in str(made.exception)
     assert "SECRET1" not in str(made.exception)
+
+
+def test_the_form_of_the_series_is_kept(tmp_path: Path) -> None:
+    from republish.release.forms import TwoTables
+    from republish.tune.choice import init_command
+    from republish.tune.space import Candidate, extent_of, policy_of, references
+    from two_tables import make
+
+    start = make(tmp_path / "s", 0, TwoTables(k=7)).policy
+    chosen = policy_of(Candidate("tau-safety", {"m": 4}), start, None)
+    assert chosen.form == TwoTables(k=7)
+    assert "--form two-tables --people-k 7 --presence protected" in init_command(chosen, tmp_path / "p.toml")
+    extent = extent_of(start, 6, 60, 0.04)
+    assert extent.least_m == 3
+    assert references(["js-reduce"], start, extent, True)[-1].parameters["crowd"] == 150.0

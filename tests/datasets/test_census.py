@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from republish.datasets import PRESETS, CensusSeries, census
 from republish.datasets.population import BIRTHPLACES, EDUCATION, INCOME
 from republish.errors import PolicyError
-from republish.schema.schema import read_schema
+from republish.schema import read_schema
 
 SMALL = {"people": 2000, "rows": 500, "views": 6, "insert": 40, "delete": 30, "update": 50, "reinsert": 10}
 

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from republish.datasets import HospitalSeries, hospital
 from republish.datasets.progression import VALUES
 from republish.errors import PolicyError
-from republish.schema.schema import read_schema
+from republish.schema import read_schema
 
 
 @pytest.fixture(scope="module")

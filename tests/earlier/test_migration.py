@@ -26,6 +26,7 @@ from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.parts import Here
 from republish.publishing.maintenance import forget, withdraw
 from republish.secret import VARIABLE
+from typed import typed
 
 ID = "patient"
 CHANGED = 4
@@ -92,7 +93,8 @@ def test_who_changed_is_known_exactly_across_the_migration(
     assert kinds(series) == ["init", "release", "release", "release", "migrate", "release"]
     assert (done.arrivals.new, done.arrivals.changed_value) == (0, 0)
     assert done.arrivals.changed_quasi_identifiers == CHANGED
-    assert series.verify().problems == () and series.verify().holds
+    found = series.verify()
+    assert found.holds, found.problems
     assert series.row_digests == NEWEST_ROWS
     assert not stored_words(series) & old_words(series, [*views])
 
@@ -171,7 +173,8 @@ def test_a_killed_migration_leaves_the_old_form_or_the_new_one(
     assert kinds(reader)[4:] == (["migrate"] if committed else [])
     assert reader.publish(changed(views[-1]), as_of=NEXT).arrivals.changed_quasi_identifiers == CHANGED
     assert kinds(reader)[4:] == ["migrate", "release"]
-    assert reader.verify().problems == () and reader.verify().holds
+    found = reader.verify()
+    assert found.holds, found.problems
     assert not stored_words(reader) & sums
 
 
@@ -193,13 +196,7 @@ def test_without_the_secret_a_release_can_still_be_withdrawn(
 
 def test_the_user_is_told_once(old: Series) -> None:
     old.ledger.close()
-    said = [
-        subprocess.run(
-            [sys.executable, "-m", "republish", "withdraw", str(old.root), number],
-            capture_output=True, text=True, check=True,
-        ).stderr
-        for number in "12"
-    ]  # fmt: skip
+    said = [typed("withdraw", old.root, number).stderr for number in "12"]
     assert said[0].startswith("note: private files of an earlier version were written anew, once")
     assert said[0].count("\n") == 1
     assert said[1] == ""

@@ -16,7 +16,7 @@ from republish.metrics import EXPLANATIONS, Levels, Measures, measure
 from republish.microdata import read_view
 from republish.release.domains import Scales
 from republish.release.two_tables import read_release
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 
 def test_every_measure_is_explained_in_a_sentence() -> None:
@@ -39,6 +39,19 @@ def test_a_release_is_measured_with_its_view() -> None:
     assert found.levels.k == 2
     assert found.query_error is not None
     assert found.query_error.queries == 20
+
+
+def test_what_an_analyst_loses_is_measured_with_the_view() -> None:
+    view = numbers([0, 1, 2, 3, 4, 5], list("aabbab"))
+    exact = measure(publish(view, list(range(6))).release, view, queries=20)
+    assert exact.value_query_error is not None
+    assert (exact.value_query_error.median, exact.information_kept) == (0.0, pytest.approx(1.0))
+    assert exact.regression is None
+    fitted = measure(publish(view, list(range(6))).release, view, queries=0, regress="illness = 'a' ~ age")
+    assert fitted.regression is not None
+    assert list(fitted.regression["age"]) == ["true", "estimated", "standard_error"]
+    with pytest.raises(PolicyError, match="give the view"):
+        measure(publish(view, [0] * 6).release, regress="illness = 'a' ~ age")
 
 
 def test_without_a_view_what_needs_one_is_none() -> None:

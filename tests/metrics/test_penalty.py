@@ -8,7 +8,7 @@ from metrics.twins import Case, cases, numbers, publish
 from republish.errors import PolicyError
 from republish.metrics import average_class_size, column_penalties, discernibility, global_certainty_penalty
 from republish.microdata import read_view
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 
 def test_the_penalty_is_the_mean_over_rows_of_the_share_left_open() -> None:

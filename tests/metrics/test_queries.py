@@ -12,7 +12,7 @@ from metrics.twins import SCHEMA, Case, cases, naive_estimates, naive_true_count
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.metrics import QueryError, Workload, estimated_counts, queries, relative_error, true_counts
 from republish.microdata import Microdata, read_view
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 
 def asking(view: Microdata, low: float, high: float) -> Workload:

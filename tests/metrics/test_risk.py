@@ -18,7 +18,7 @@ from republish.metrics import (
     record_linkage,
 )
 from republish.microdata import read_view
-from republish.schema.schema import Category, Number, Ordered, Schema
+from republish.schema import Category, Number, Ordered, Schema
 
 
 def test_prosecutor_risk_is_one_over_the_group() -> None:

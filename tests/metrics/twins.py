@@ -18,7 +18,7 @@ from republish.metrics import Workload
 from republish.microdata import FLAT, Microdata, read_view
 from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
 from republish.release.release import Release, build_release
-from republish.schema.schema import Category, Date, Number, Ordered, Schema
+from republish.schema import Category, Date, Number, Ordered, Schema
 from republish.secret import Secret
 
 MISSING = -math.inf

@@ -10,7 +10,7 @@ from republish import BangA, CorSplit, JSReduce, MInvariance, Mondrian, Series, 
 from republish.datasets import census
 from republish.parts import Here
 from republish.publishers import BayFrame, Publisher, RPlusTree
-from republish.schema.schema import read_schema
+from republish.schema import read_schema
 from slow import quick
 
 PUBLISHERS: list[Publisher] = [

@@ -1,4 +1,4 @@
-"""The command line in a process of its own."""
+"""The command line, in this process or in one of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from republish.ledger import crash_points
+from typed import typed
 
 
 def start(*arguments: object, fault: str = "") -> subprocess.Popen[str]:
@@ -24,17 +25,15 @@ def start(*arguments: object, fault: str = "") -> subprocess.Popen[str]:
 
 def ok(*arguments: object) -> str:
     """What a command that succeeds says."""
-    with start(*arguments) as process:
-        said, complaint = process.communicate(timeout=120)
-    assert process.returncode == 0, complaint
-    return said
+    done = typed(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def fails(*arguments: object, code: int = 2) -> str:
     """What a command that is refused says."""
-    with start(*arguments) as process:
-        _, complaint = process.communicate(timeout=120)
-    assert process.returncode == code, complaint
-    assert "Traceback" not in complaint
-    assert "unforeseen" not in complaint
-    return complaint
+    done = typed(*arguments)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "unforeseen" not in done.stderr
+    return done.stderr

@@ -12,7 +12,7 @@ from republish.microdata import Microdata, read_view
 from republish.publishers.rplus_tree import RPlusTree
 from republish.release.release import build_release
 from republish.requirements import KAnonymity, LDiversity
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 from republish.secret import Secret
 from republish.verify.table import verify_against_view, verify_frame
 

@@ -15,6 +15,7 @@ import pytest
 from republish import LedgerError, Mondrian, Number, Schema, Series
 from republish.ledger import Ledger, backup, crash_points, restore
 from republish.ledger.files import STORE_MARK
+from typed import typed
 
 SCHEMA = Schema("id", [Number("age")])
 
@@ -27,7 +28,8 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def republish(*arguments: object, fault: str = "") -> subprocess.CompletedProcess[str]:
+def killed(*arguments: object, fault: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own that kills itself at a point."""
     environment = os.environ | {crash_points.VARIABLE: fault}
     command = [sys.executable, "-m", "republish", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -65,7 +67,7 @@ def test_a_raw_view_inside_the_folder_survives_init(tmp_path: Path, view: Path) 
     raw = tmp_path / "study" / "private" / "week1.csv"
     raw.parent.mkdir(parents=True)
     raw.write_bytes(view.read_bytes())
-    done = republish("init", tmp_path / "study", "--from", raw, "--yes")
+    done = typed("init", tmp_path / "study", "--from", raw, "--yes")
     assert (done.returncode, raw.read_bytes()) == (2, view.read_bytes())
     assert "must be a new or an empty folder" in done.stderr
 
@@ -133,14 +135,14 @@ def test_of_those_who_make_a_series_at_once_one_wins_and_the_others_are_told(
 @pytest.mark.parametrize("point", ["created-folders", "built-aside"])
 def test_an_init_that_is_killed_can_be_repeated(tmp_path: Path, view: Path, point: str) -> None:
     arguments = ("init", tmp_path / "s", "--from", view, "--yes")
-    assert republish(*arguments, fault=point).returncode == -signal.SIGKILL
+    assert killed(*arguments, fault=point).returncode == -signal.SIGKILL
     assert not (tmp_path / "s").exists()
-    assert republish(*arguments).returncode == 0
+    assert typed(*arguments).returncode == 0
     assert not Series.open(tmp_path / "s").records
 
 
 def test_an_init_that_is_killed_at_the_end_has_made_the_series(tmp_path: Path, view: Path) -> None:
-    done = republish("init", tmp_path / "s", "--from", view, "--yes", fault="folder-made")
+    done = killed("init", tmp_path / "s", "--from", view, "--yes", fault="folder-made")
     assert done.returncode == -signal.SIGKILL
     assert not Series.open(tmp_path / "s").records and Series.open(tmp_path / "s").secret()
 
@@ -189,14 +191,14 @@ def archive(tmp_path: Path) -> Path:
 
 def test_a_restore_that_is_killed_can_be_repeated(tmp_path: Path, archive: Path) -> None:
     arguments = ("restore", archive, tmp_path / "back")
-    assert republish(*arguments, fault="built-aside").returncode == -signal.SIGKILL
+    assert killed(*arguments, fault="built-aside").returncode == -signal.SIGKILL
     assert not (tmp_path / "back").exists()
-    assert republish(*arguments).returncode == 0
+    assert typed(*arguments).returncode == 0
     assert Series.open(tmp_path / "back").verify().problems == ()
 
 
 def test_a_restore_that_is_killed_at_the_end_has_restored_all(tmp_path: Path, archive: Path) -> None:
-    assert republish("restore", archive, tmp_path / "back", fault="folder-made").returncode == -signal.SIGKILL
+    assert killed("restore", archive, tmp_path / "back", fault="folder-made").returncode == -signal.SIGKILL
     assert Series.open(tmp_path / "back").verify().problems == ()
 
 

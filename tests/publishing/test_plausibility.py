@@ -313,7 +313,7 @@ def test_a_normal_form_is_made_of_known_steps(wrong: object) -> None:
 
 def test_a_normal_form_is_written_in_the_schema(tmp_path: Path) -> None:
     from republish import read_schema
-    from republish.schema.schema import schema_to_mapping
+    from republish.schema import schema_to_mapping
 
     text = '[columns.patient]\nrole = "identifier"\nnormal = ["lower-case", "strip"]\n'
     path = tmp_path / "schema.toml"

@@ -13,7 +13,7 @@ from republish.errors import SchemaError
 from republish.parts import Engine
 from republish.parts.in_process import Here
 from republish.policy import Policy
-from republish.schema.schema import Category, Column, Number, Schema, schema_from_mapping, schema_to_mapping
+from republish.schema import Category, Column, Number, Schema, schema_from_mapping, schema_to_mapping
 
 PEOPLE = 200
 CELLS: dict[str, list[str]] = {

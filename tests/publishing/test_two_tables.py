@@ -14,7 +14,14 @@ from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS
 from republish.parts import Here
 from republish.publishing.maintenance import forget, withdraw
 
-FILES = ["about.json", "people.csv", "people.parquet", "values.csv", "values.parquet"]
+FILES = [
+    "about.json",
+    "people.csv",
+    "people.parquet",
+    "read_release.R",
+    "values.csv",
+    "values.parquet",
+]
 
 
 def publish(series: Series, views: list[Path], count: int) -> None:
@@ -22,7 +29,7 @@ def publish(series: Series, views: list[Path], count: int) -> None:
         series.publish(view, as_of=f"2026-01-{5 + 7 * week:02d}")
 
 
-def test_a_release_is_five_files_and_its_cuts_are_private(two_tables: Series, views: list[Path]) -> None:
+def test_a_release_is_six_files_and_its_cuts_are_private(two_tables: Series, views: list[Path]) -> None:
     publish(two_tables, views, 2)
     assert sorted(path.name for path in two_tables.ledger.folder(1).iterdir()) == FILES
     assert len(list((two_tables.root / "private" / "cuts").iterdir())) == 1

@@ -25,7 +25,7 @@ from republish.queries.language import Condition, Either, Every, Literal, Not, T
 from republish.queries.missing import GroupSizes, likeliest, missing_shares, share_of_some
 from republish.queries.spans import MOST_TERMS, NOTHING, Span, common, joined, others, rest
 from republish.release.cells import SOME_MISSING
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 
 Test.__test__ = False  # type: ignore[attr-defined]  # a node of the language, no test class
 

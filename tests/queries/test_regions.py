@@ -30,11 +30,12 @@ from republish.publishers import make_publisher
 from republish.publishers.banga import BangA
 from republish.queries import parse_condition
 from republish.queries._nest import nest_of, smallest_around
-from republish.queries.counts import _table
+from republish.queries.compiled import estimate_table
 from republish.release.cells import ALL_MISSING, SOME_MISSING, cells_of_ranges
 from republish.release.domains import Scales
-from republish.release.release import Release, build_release, read_release
-from republish.schema.schema import Category, Number, Ordered, Schema
+from republish.release.release import Release, build_release
+from republish.release.two_tables import read_release
+from republish.schema import Category, Number, Ordered, Schema
 from republish.spatial.nested import parents
 from republish.verify.table import verify_against_view, verify_release, verify_table
 
@@ -234,7 +235,7 @@ def test_an_empty_view_has_levels_too() -> None:
 def test_the_smallest_region_around_each_is_found_as_by_comparing_all(gaps: float) -> None:
     view = crowd(2000, gaps=gaps)
     release = in_regions(view, 3).release
-    nest = nest_of(release, _table(release, []))
+    nest = nest_of(release, estimate_table(release, []))
     level = release.level[nest.owner]
     assert (len(level) > release.group_count) == (gaps > 0)
     parent = parents(level, nest.boxes)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from republish.hierarchies import Hierarchy, Redaction
 from republish.microdata import FLAT, read_view
 from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING, Cells, generalize, set_texts
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 
 CITIES = Hierarchy((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")))
 

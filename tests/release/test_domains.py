@@ -10,7 +10,7 @@ import pytest
 from republish.hierarchies import Hierarchy, Intervals, Neighbours, Redaction
 from republish.microdata import read_view
 from republish.release.domains import Scales
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 
 CITIES = Hierarchy((("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")))
 

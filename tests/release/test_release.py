@@ -19,7 +19,7 @@ from republish.microdata import Microdata, read_view
 from republish.release.domains import Scales
 from republish.release.release import Release, build_release
 from republish.release.two_tables import read_release
-from republish.schema.schema import Category, Date, Number, Ordered, Schema
+from republish.schema import Category, Date, Number, Ordered, Schema
 from republish.secret import Secret
 
 SECRET = Secret(b"k" * 32)

@@ -314,20 +314,13 @@ def test_numbers_and_days(shown: str, value: object, text: str) -> None:
 
 
 def test_every_publisher_parameter_attack_limit_and_role_has_its_words() -> None:
-    import dataclasses
-
     from republish.attacks import KINDS
     from republish.gate.limits import LIMITS
     from republish.publishers import PUBLISHERS
     from republish.report import words
 
     assert set(words.METHODS) == set(words.ASSUMPTIONS) == set(PUBLISHERS)
-    parameters = {
-        field.name
-        for publisher in PUBLISHERS.values()
-        for field in dataclasses.fields(publisher)
-        if field.name not in ("require", "knowledge")
-    }
+    parameters = {name for publisher in PUBLISHERS.values() for name in publisher.parameters()}
     assert parameters <= set(words.PARAMETERS)
     assert set(words.ATTACKS) == set(KINDS)
     assert set(words.LIMITS) == set(LIMITS)

@@ -7,8 +7,8 @@ import pytest
 
 from republish.errors import RepublishError, SchemaError, ViewError
 from republish.microdata import read_view
+from republish.schema import Category, Number, Schema
 from republish.schema.column_names import is_name, listed, require_names
-from republish.schema.schema import Category, Number, Schema
 from republish.sources.propose import propose
 
 STRAY = 'patient,"age,zip,diagnosis\n' + "".join(

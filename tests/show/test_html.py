@@ -209,3 +209,16 @@ def test_the_way_a_notebook_shows_its_own_pictures_stays(published: tuple[Series
     finally:
         pyplot.close("all")
         pyplot.switch_backend(before)
+
+
+def test_two_tables_are_shown_side_by_side(tmp_path: Path) -> None:
+    from two_tables import make
+
+    made = make(tmp_path / "s")
+    html = made.release(1)._repr_html_()
+    text = words(html)
+    assert "People: the first of 60" in text and "Values by batch: the first of 6 lines" in text
+    assert pictures(html) == 1 and "person-0" not in text
+    whole = words(made._repr_html_())
+    assert "|batches|" in whole and "Every group of people satisfies k=5" in whole
+    made.ledger.close()

@@ -133,3 +133,19 @@ def test_shades_of_regions_are_of_blocks_which_fill_the_plane() -> None:
 def test_boxes_are_no_nested_regions(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="a release with levels"):
         plot_regions(in_squares("box"), tmp_path / "regions.png")
+
+
+def test_two_tables_are_drawn_with_the_shares_of_their_batches(tmp_path: Path) -> None:
+    from republish.show.plots import plot_release, two_tables_figure
+    from two_tables import make
+
+    series = make(tmp_path / "s", 1)
+    release = series.release(1)
+    assert not isinstance(release, Release)
+    cells, batches = two_tables_figure(release, "age,weight").axes[:2]
+    assert cells.get_title().startswith("people: 60 in 8 groups")
+    assert batches.get_title() == "values: 2 of 2 batches"
+    assert [round(bar.get_width(), 3) for bar in batches.patches] == [0.333] * 6
+    plot_release(release, tmp_path / "two.png")
+    assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
+    series.ledger.close()

@@ -9,7 +9,7 @@ import pytest
 
 from republish.errors import SchemaError, ViewError
 from republish.microdata import read_view
-from republish.schema.schema import Category, Date, Number, Schema
+from republish.schema import Category, Date, Number, Schema
 from republish.sources.propose import (
     Proposal,
     propose,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from republish.errors import ViewError
-from republish.schema.schema import Category, Column, Date, Number, Ordered
+from republish.schema import Category, Column, Date, Number, Ordered
 from republish.sources.values import as_text, is_of_kind, parse, require_single_values
 
 

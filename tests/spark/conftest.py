@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -54,24 +54,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 (case and case not in QUICK) or item.name.startswith(SLOW)
             ):
                 item.add_marker(pytest.mark.long)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give all tests of this folder to one process: two would start two clusters.
-
-    The mark `xdist_group` does nothing under pytest 9.2 and pytest-xdist 3.8, so the path decides. xdist asks
-    before anything is collected: `testpaths` names this folder to have this file read by then.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    folder = HERE.relative_to(config.rootpath).as_posix()
-
-    class OneProcess(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return folder if nodeid.startswith(f"{folder}/") else nodeid
-
-    return OneProcess(config, log) if config.getvalue("dist") == "load" else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

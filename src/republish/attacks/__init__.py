@@ -13,7 +13,8 @@ from republish.attacks.choose import Choice, Means, obstacle, without_views
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, Table, history_of
-from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, names
+from republish.attacks.identity import IdentityResult, Linked, Presence
+from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, names
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
 from republish.attacks.run import (
     Result,
@@ -33,6 +34,7 @@ __all__ = [
     "ATTACKS",
     "BELIEVES",
     "EXCLUDES",
+    "IDENTIFIES",
     "KINDS",
     "MATCHES",
     "MEMBERSHIPS",
@@ -47,7 +49,10 @@ __all__ = [
     "Exposure",
     "Findings",
     "History",
+    "IdentityResult",
+    "Linked",
     "Means",
+    "Presence",
     "Register",
     "Result",
     "SeriesMeasures",

@@ -68,7 +68,6 @@ class Adversary:
             raise PolicyError(f"membership must be {' or '.join(MEMBERSHIPS)}; found {self.membership}")
 
     def known(self, history: History) -> BoolArray:
-        """Whom she knows."""
         if isinstance(self.compromised, (int, float)):
             return np.random.default_rng(self.seed).random(history.people) < self.compromised
         given: list[int | str] = list(self.compromised)
@@ -131,7 +130,6 @@ class AdversaryOptions:
         return options
 
     def adversary(self, knowledge: Knowledge | Extracted | None = None) -> Adversary:
-        """The adversary who is granted this, and this knowledge."""
         return Adversary(**asdict(self), knowledge=knowledge)
 
 

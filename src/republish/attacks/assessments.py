@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import LedgerError, PolicyError
+from republish.ledger import Entry
 from republish.ledger.files import sync_folder, write, writing
 
 if TYPE_CHECKING:
     from republish.attacks import Adversary, Summary, Target
-    from republish.ledger import Entry
     from republish.series import Series
 
 _CHANGES = ("release", "adopt", "forget")  # entries after which attacks may find something else
@@ -40,7 +40,6 @@ class Assessment:
     unclear: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
     @classmethod

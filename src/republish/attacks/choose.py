@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from republish.attacks.adversary import KNOWN, Adversary
-from republish.attacks.registry import BELIEVES, EXCLUDES, KINDS, MATCHES, REPLAYS, kind_of, names
+from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, kind_of, names
 from republish.errors import PolicyError
 
 NO_CLASSES = (
@@ -35,7 +35,7 @@ def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
         return "it needs to know who is in which group (membership known)"
     if way == BELIEVES and adversary.knowledge is None:
         return "it needs to know how values follow each other; give --knowledge DIR"
-    if way == MATCHES and not views:
+    if way in (MATCHES, IDENTIFIES) and not views:
         return "it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
     if way == REPLAYS and not views:
         return "it tries every input of a small series; give the raw views (--truth DIR)"
@@ -65,7 +65,7 @@ class Means:
             return NO_CLASSES
         if way == REPLAYS and self.foreign:
             return "the publisher of another tool's tables cannot be run again"
-        if way == REPLAYS and self.after_each:
+        if way in (REPLAYS, IDENTIFIES) and self.after_each:
             return "it has no figures after each release; use `republish attack`"
         reason = obstacle(name, self.adversary, self.views)
         if reason is None and way == MATCHES and self.after_each and self.adversary.membership == KNOWN:

@@ -75,7 +75,6 @@ class Believed:
     unsettled: float
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return {**asdict(self.everyone), **{k: v for k, v in asdict(self).items() if k != "everyone"}}
 
 
@@ -113,7 +112,6 @@ class BeliefResult:
 
     @property
     def label(self) -> str:
-        """What she looks at, in a word or two."""
         return looked_at(self.steps)
 
     _repr_html_ = html_of("attack_html")

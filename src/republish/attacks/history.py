@@ -113,27 +113,22 @@ class History:
 
     @property
     def releases(self) -> int:
-        """Number of releases."""
         return len(self.group_start) - 1
 
     @property
     def groups(self) -> int:
-        """Number of groups in all releases."""
         return len(self.member_start) - 1
 
     @cached_property
     def group(self) -> IntArray:
-        """The group of every appearance."""
         return np.repeat(np.arange(self.groups), np.diff(self.member_start))
 
     @cached_property
     def release(self) -> IntArray:
-        """The release of every appearance: 0, 1, ..."""
         return np.repeat(np.arange(self.releases), np.diff(self.group_start))[self.group]
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Published rows of every group."""
         return _sums(self.value_count, self.value_start)
 
     @property

@@ -10,6 +10,8 @@ from republish.errors import PolicyError
 
 EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "replays"
 """Excludes values from groups; weighs them by knowledge; looks for the groups that fit; runs the publisher again."""
+IDENTIFIES = "identifies"
+"""Seeks no value: which row is whose, and who is there at all."""
 
 
 class Kind(NamedTuple):
@@ -35,6 +37,8 @@ KINDS = {
     "beliefs": Kind("believing.beliefs", BELIEVES),
     "joint": Kind("believing.joint", BELIEVES),
     "matched": Kind("matching.qi_matching", MATCHES),
+    "linkage": Kind("matching.linkage", IDENTIFIES, uses_known=False),
+    "presence": Kind("matching.presence", IDENTIFIES, uses_known=False),
     "minimality": Kind("replaying.input_enumeration", REPLAYS),
     "suppression": Kind("replaying.input_enumeration", REPLAYS),
 }

@@ -28,7 +28,6 @@ class Exposure(Summary):
 
     @property
     def summary(self) -> Summary:
-        """The figures that every attack has."""
         return Summary(**{part.name: getattr(self, part.name) for part in fields(Summary)})
 
 
@@ -106,21 +105,17 @@ class Figures:
 
     @property
     def label(self) -> str:
-        """What the attack is called in tables and pictures."""
         return self.name
 
     @property
     def summary(self) -> Summary:
-        """The figures that every attack has, of all releases."""
         return self.overall.summary
 
     @property
     def by_release(self) -> tuple[Summary, ...]:
-        """The figures that every attack has, of each release."""
         return tuple(part.summary for part in self.releases)
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document of the figures."""
         return {
             "attack": self.name,
             "m": self.m,

@@ -15,7 +15,8 @@ from republish.attacks.believing.register import Register, granted_view, registe
 from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
-from republish.attacks.registry import BELIEVES, EXCLUDES, MATCHES, function, kind_of, names
+from republish.attacks.identity import IdentityResult
+from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, MATCHES, function, kind_of, names
 from republish.attacks.results import AttackResult, Findings, Unclear
 from republish.attacks.source import Source
 from republish.attacks.summary import Summary
@@ -23,10 +24,10 @@ from republish.errors import PolicyError
 from republish.inference import Reasoning
 
 if TYPE_CHECKING:
-    from republish.attacks.matching.qi_matching import MatchedView
+    from republish.attacks.matching.sightings import MatchedView
     from republish.series import Series
 
-Result = AttackResult | BeliefResult
+Result = AttackResult | BeliefResult | IdentityResult
 _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromised people; give truth"
 
 
@@ -67,8 +68,8 @@ def target_of(
     register, sightings = None, None
     if BELIEVES in ways and adversary.knowledge is not None:
         register = register_of(published, history, adversary.knowledge.classes, truth)
-    if MATCHES in ways and views is not None:
-        from republish.attacks.matching.qi_matching import sightings_of
+    if ways & {MATCHES, IDENTIFIES} and views is not None:
+        from republish.attacks.matching.sightings import sightings_of
 
         sightings = sightings_of(published, history, views)
     return Target(history, register, sightings)
@@ -99,6 +100,9 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         raise PolicyError(_NEEDS_TRUTH)
     if adversary.event_lists and history.events is None:
         raise PolicyError("this history holds no event lists; add them or set event_lists=False")
+    if kind_of(name).way == IDENTIFIES:
+        identified: IdentityResult = function(name)(history, target.sightings, m)
+        return identified
     granted = history if adversary.event_lists else replace(history, events=None)
     if kind_of(name).uses_known:
         granted = granted.knowing_forgotten()
@@ -139,12 +143,12 @@ def attack(
     m: int | None = None,
     views: Sequence[Any] | None = None,
 ) -> tuple[Result, ...]:
-    """What each attack finds out about everyone it was not told of: an `AttackResult` or a `BeliefResult` each.
+    """What each attack finds out about everyone it was not told of: one of the results in `Result` each.
 
     Without names, all attacks that exclude values, or that match people to groups where the adversary must. `m` is the
     number of candidates that should be left to everyone; by default what each release alone seems to promise, the
-    fewest distinct values of any group. `truth` replaces the true values that a series keeps, `views` are raw views for
-    attacks that match quasi-identifiers.
+    fewest distinct values of any group, or people of any cell where rows are sought. `truth` replaces the true values
+    that a series keeps, `views` are raw views for attacks that match quasi-identifiers.
     """
     adversary = informed(adversary or Adversary(), published)
     by_default = names(EXCLUDES) if adversary.membership == KNOWN else names(MATCHES)

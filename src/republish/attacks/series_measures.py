@@ -46,7 +46,6 @@ class SeriesMeasures:
     degree: int | None
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return {
             "hc_degree": self.degree,
             "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 import typer
 
@@ -22,9 +21,10 @@ from republish.cli import (
     serve,
     setup,
     tune,
+    verify,
 )
 from republish.cli.output import say_error
-from republish.errors import RepublishError
+from republish.errors import REPORT_IT, RepublishError, fault_of
 from republish.sources.panics import is_panic, unheard
 
 app = typer.Typer(
@@ -52,7 +52,7 @@ app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)
 app.command("history", rich_help_panel=_LOOK)(inspection.history)
 app.command("show", rich_help_panel=_LOOK)(inspection.show)
-app.command("verify", rich_help_panel=_LOOK)(inspection.verify)
+app.command("verify", rich_help_panel=_LOOK)(verify.verify)
 app.command("measure", rich_help_panel=_LOOK)(inspection.measure)
 app.command("query", rich_help_panel=_LOOK)(query.query)
 app.command("attack", rich_help_panel=_LOOK)(attack.attack)
@@ -115,10 +115,5 @@ def _run() -> int:
             return code
         if os.environ.get(_DEVELOPING):
             raise
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        say_error(
-            f"an unforeseen {type(problem).__name__} at {os.path.basename(where.filename)}:{where.lineno}. "  # noqa: PTH119
-            "Please report it with this line; `republish verify` tells whether what was published before is intact",
-            "Unforeseen",
-        )
+        say_error(f"an unforeseen {fault_of(problem)}. {REPORT_IT}", "Unforeseen")
     return code if isinstance(code, int) else 0

@@ -11,10 +11,12 @@ import typer
 
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, say, say_json, say_table
+from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
     from republish.publishers import Publisher
-    from republish.schema.schema import Schema
+    from republish.release.forms import TwoTables
+    from republish.schema import Schema
     from republish.series import Series
 
 
@@ -33,8 +35,8 @@ class SchemaOptions:
     def read(self, quiet: bool) -> Schema:
         """The schema of the file, or the one that is proposed and confirmed; `quiet` says nothing of the proposal."""
         from republish.errors import PolicyError
+        from republish.schema import read_schema
         from republish.schema.column_names import listed
-        from republish.schema.schema import read_schema
         from republish.sources.propose import (
             AMBIGUOUS,
             propose,
@@ -81,6 +83,31 @@ class SchemaOptions:
 
 
 @dataclass(frozen=True)
+class FormOptions:
+    """In how many tables people and values are published."""
+
+    form: str = option(
+        "one-table", "one-table, or two-tables: people with fine quasi-identifiers, and values by batch."
+    )
+    people_k: int | None = option(None, "In two tables: at least so many people look alike. [5]")
+    presence: str | None = option(
+        None, "In two tables: public says that it is no secret who is in them; then k may be 1. [protected]"
+    )
+
+    @property
+    def made(self) -> TwoTables | None:
+        """The form, `None` for one table."""
+        from republish.errors import PolicyError
+        from republish.release.forms import ONE_TABLE, TWO_TABLES, form_from
+
+        given = {"k": self.people_k, "presence": self.presence}
+        settings = {name: value for name, value in given.items() if value is not None}
+        if self.form == ONE_TABLE and settings:
+            raise PolicyError(f"--people-k and --presence go with --form {TWO_TABLES}")
+        return form_from({"name": self.form, **settings})
+
+
+@dataclass(frozen=True)
 class SeriesOptions:
     """What the series promises, and where it lies."""
 
@@ -101,15 +128,20 @@ class SeriesOptions:
         None, "Folder, or address such as s3://bucket/folder, for releases and memory."
     )
 
-    def publisher(self, name: str, schema: Schema | None = None) -> Publisher:
-        """The publisher of that name with these parameters; with a schema also with the knowledge that was given."""
+    def publisher(self, name: str, form: TwoTables | None, schema: Schema | None = None) -> Publisher:
+        """The publisher of that name with these parameters; with a schema also with the knowledge that was given.
+
+        In two tables parameters that are not given are those that serve them best.
+        """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
-        from republish.publishers import make_publisher
+        from republish.publishers import make_publisher, two_table_parameters
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
-        parameters = assignments(self.parameter or [], "-p")
+        parameters: dict[str, Any] = dict(assignments(self.parameter or [], "-p"))
+        if form is not None:
+            parameters = two_table_parameters(name, parameters)
         return make_publisher(name, parameters, parse_requirements(self.require), known)
 
 
@@ -121,6 +153,7 @@ def init(
         str, typer.Option(help="The system that groups rows; see docs/publishers.md.")
     ] = "mondrian",
     roles: SchemaOptions,
+    tables: FormOptions,
     options: SeriesOptions,
     as_json: Json = False,
 ) -> None:
@@ -129,35 +162,45 @@ def init(
     from republish.series import Series
 
     roles.require_one()
-    options.publisher(publisher)  # before anything is asked
+    form = tables.made
+    options.publisher(publisher, form)  # before anything is asked
     limits = parse_gate(options.gate) if options.gate else None
     schema = roles.read(quiet=as_json)
     made = Series.create(
         series,
         schema,
-        options.publisher(publisher, schema),
+        options.publisher(publisher, form, schema),
         seed=options.seed,
         ledger=options.ledger,
         one_table=options.one_table,
         gate=limits,
         store=options.store,
+        form=form,
     )
     if as_json:
         name, promises = made.policy.publisher.name, made.policy.promises
-        say_json({"series": str(series), "publisher": name, "promises": promises})
+        shape = {} if form is None else {"form": form.document()}
+        say_json({"series": str(series), "publisher": name, **shape, "promises": promises})
     else:
         _say(made, series, options.one_table)
 
 
 def _say(made: Series, folder: Path, one_table: bool) -> None:
-    """What the new series promises, where its secret lies and what comes next."""
+    from republish.publishing.policy_record import safer_publishers
+    from republish.release.forms import form_sentence
+
     policy = made.policy
     name, promises = policy.publisher.name, policy.promises
-    say(f"made {folder}: {name}, every group satisfies {promises['one_table']}")
+    say(f"made {folder}: {name}, {promised_of_groups(promises)}")
+    say(f"form: {form_sentence(policy.form)}")
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
-    else:
-        _warn_one_table(name, one_table)
+    if not policy.publisher.series_promises:
+        say(
+            f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"
+        )
+        if not one_table:
+            say("      from the second release on it needs one_table = true in series.toml")
     if policy.gate is not None:
         say(f"every release must pass the gate: {policy.gate.sentence()}")
     if policy.store is not None:
@@ -166,21 +209,11 @@ def _say(made: Series, folder: Path, one_table: bool) -> None:
     say(f"next: republish publish {folder} VIEW.csv")
 
 
-def _warn_one_table(name: str, accepted: bool) -> None:
-    from republish.publishing.policy_record import safer_publishers
-
-    say(
-        f"note: {name} protects each release alone and promises nothing over the series; {safer_publishers()}"
-    )
-    if not accepted:
-        say("      from the second release on it needs one_table = true in series.toml")
-
-
 def _ask(proposal: Any) -> Any:
     """Ask for role and kind of one column, the proposal being the answer to Enter."""
     from dataclasses import replace
 
-    from republish.schema.schema import KINDS, ROLES
+    from republish.schema import KINDS, ROLES
 
     role = _choose(f"{proposal.name}: role", ROLES, proposal.role)
     kind = proposal.kind

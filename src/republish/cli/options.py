@@ -46,7 +46,6 @@ def gathered(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options(kind: Any) -> list[inspect.Parameter]:
-    """The fields of a dataclass as parameters."""
     hints, keyword = get_type_hints(kind), inspect.Parameter.KEYWORD_ONLY
     return [
         inspect.Parameter(

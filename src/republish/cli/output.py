@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from republish.show.numbers import number
+from republish.show.numbers import is_number, number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,16 +63,12 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
         padding=(0, 1),
         collapse_padding=True,
     )
-    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    numeric = [all(row[i] in (None, "") or is_number(row[i]) for row in rows) for i in range(len(columns))]
     for name, right in zip(columns, numeric, strict=True):
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(number(cell)) for cell in row))
     console().print(table)
-
-
-def _is_number(cell: Any) -> bool:
-    return cell in (None, "") or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
+from republish.show.promises import extended_words
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -111,14 +112,10 @@ def publish(
 
 
 def _say_published(done: Published, series: Series, dry_run: bool) -> None:
-    """What was published, who is in it, what was verified, and what is not protected."""
     from republish.publishing.about import limits_of
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
-    say(
-        f"  {number(done.rows)} rows in {number(done.groups)} groups, {number(done.suppressed)} suppressed, "
-        f"{number(done.counterfeits)} counterfeit; certainty penalty {done.measures.penalty:.4f}"
-    )
+    _say_size(done)
     people = done.arrivals
     say(
         f"  {number(people.new)} new, {number(people.returned)} returned, {number(people.left)} left; "
@@ -126,9 +123,10 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
     if done.suppressed > 0.05 * done.rows:
+        left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
         say(
-            f"  note: {done.suppressed / done.rows:.0%} of the rows are left out; looser parameters or a larger view "
-            "would publish more"
+            f"  note: {done.suppressed / done.rows:.0%} of {left_out}; looser parameters or a larger view would "
+            "publish more"
         )
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
     if done.gate is not None:
@@ -143,6 +141,24 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         )
     if done.folder:
         say(f"  files: {done.folder}")
+
+
+def _say_size(done: Published) -> None:
+    """How much was published, in one table or in two."""
+    found, penalty = done.two_tables, f"certainty penalty {done.measures.penalty:.4f}"
+    if found is None:
+        say(
+            f"  {number(done.rows)} rows in {number(done.groups)} groups, {number(done.suppressed)} suppressed, "
+            f"{number(done.counterfeits)} counterfeit; {penalty}"
+        )
+        return
+    say(f"  people: {number(done.rows)} in {number(done.groups)} groups that look alike; {penalty}")
+    say(
+        f"  values: {found.sentence()}; {number(done.counterfeits)} counterfeit, "
+        f"{number(found.without_batch)} people without a batch"
+    )
+    if found.extended:
+        say(f"  note: {extended_words(found.extended)}")
 
 
 def _say_gate(verdict: Verdict) -> None:

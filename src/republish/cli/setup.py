@@ -45,7 +45,6 @@ class GenerateOptions:
     reinsert: float | None = option(None, _RATE)
 
     def given(self) -> dict[str, Any]:
-        """The settings that were given."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -102,7 +101,7 @@ def learn(
     from republish.errors import PolicyError
     from republish.knowledge import Knowledge, read_knowledge
     from republish.knowledge import learn as learned
-    from republish.schema.schema import read_schema
+    from republish.schema import read_schema
 
     if out.exists():
         raise PolicyError(f"{out} must be a new folder; choose another name")

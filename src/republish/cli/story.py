@@ -13,7 +13,7 @@ from republish.datasets import hospital
 from republish.errors import LedgerError
 from republish.publishers import Mondrian, Publisher, TauSafety
 from republish.requirements import LDiversity
-from republish.schema.schema import Schema, read_schema
+from republish.schema import Schema, read_schema
 from republish.series import Series
 from republish.show.numbers import number
 
@@ -81,7 +81,6 @@ def _say_series(series: Series) -> None:
 
 
 def _say_attacks(safe: Series, plain: Series) -> None:
-    """The same adversaries on both series."""
     say("")
     say("An adversary who keeps all releases, and knows who is in which group and when each value changed:")
     adversary = Adversary()

@@ -44,7 +44,6 @@ class TuneOptions:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The one limit that is given."""
         from republish.errors import PolicyError
 
         given = {"max_gain": self.max_gain, "max_determined": self.max_determined}
@@ -54,7 +53,6 @@ class TuneOptions:
         return limits
 
     def settings(self, knowledge: Knowledge | Extracted | None) -> SearchSettings:
-        """How the search goes about it."""
         from republish.tune import SearchSettings
 
         return SearchSettings(
@@ -121,7 +119,6 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _say(tuned: Tuned) -> None:
-    """The frontier, whom it leaves out, and what to choose."""
     from republish.tune import LIMITS
 
     risk = LIMITS[next(iter(tuned.limits))]

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from republish.datasets.layout import hierarchy_csv, identifiers, labels, toml_list, write_series
+from republish.datasets.layout import hierarchy_csv, identifiers, labels, schema_toml, write_series
 from republish.datasets.population import (
     AGES,
     BIRTHPLACE_PATHS,
@@ -81,7 +81,6 @@ class CensusSeries:
 
     @property
     def schema_toml(self) -> str:
-        """The text of `schema.toml`."""
         return _SCHEMA
 
     def __len__(self) -> int:
@@ -213,33 +212,16 @@ def _table(people: People, number: Persons, present: Persons) -> pl.DataFrame:
     ).sort("person")
 
 
-_SCHEMA: Final = f"""\
-[columns.person]
-role = "identifier"
-
-[columns.age]
-role = "quasi-identifier"
-kind = "number"
-domain = {toml_list(AGES)}
-
-[columns.birthplace]
-role = "quasi-identifier"
-kind = "category"
-domain = {toml_list(BIRTHPLACES)}
-hierarchy = "birthplace.csv"
-
-[columns.education]
-role = "quasi-identifier"
-kind = "ordered"
-order = {toml_list(EDUCATION)}
-
-[columns.gender]
-role = "quasi-identifier"
-kind = "category"
-domain = {toml_list(GENDERS)}
-
-[columns.income]
-role = "sensitive"
-kind = "ordered"
-order = {toml_list(INCOME)}
-"""
+_SCHEMA: Final = schema_toml(
+    person={"role": "identifier"},
+    age={"role": "quasi-identifier", "kind": "number", "domain": AGES},
+    birthplace={
+        "role": "quasi-identifier",
+        "kind": "category",
+        "domain": BIRTHPLACES,
+        "hierarchy": "birthplace.csv",
+    },
+    education={"role": "quasi-identifier", "kind": "ordered", "order": EDUCATION},
+    gender={"role": "quasi-identifier", "kind": "category", "domain": GENDERS},
+    income={"role": "sensitive", "kind": "ordered", "order": INCOME},
+)

@@ -6,7 +6,7 @@ rows, about 16,160 people in all, 19 results. docs/data.md explains the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Final, Self
 import numpy as np
 import polars as pl
 
-from republish.datasets.layout import hierarchy_csv, identifiers, labels, toml_list, write_series
+from republish.datasets.layout import hierarchy_csv, identifiers, labels, schema_toml, toml_list, write_series
 from republish.datasets.progression import (
     AGE_BREAKS,
     CLASSES,
@@ -96,14 +96,11 @@ class _Patients:
     last: Codes
 
     def take(self, rows: Codes) -> Self:
-        return type(self)(*(column[rows] for column in self._columns()))
+        return type(self)(*(column[rows] for column in vars(self).values()))
 
     def join(self, other: Self) -> Self:
-        both = zip(self._columns(), other._columns(), strict=True)
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
         return type(self)(*(np.concatenate(columns) for columns in both))
-
-    def _columns(self) -> tuple[Codes, ...]:
-        return (self.number, self.age, self.gender, self.weight, self.before, self.last)
 
 
 def hospital(views: int = 24, rows: int = 5000, seed: int = 7) -> HospitalSeries:
@@ -183,8 +180,7 @@ def _newcomers(model: Progression, count: int, first_number: int, rng: np.random
 def _examined(model: Progression, patients: _Patients, rng: np.random.Generator) -> _Patients:
     group = class_of(patients.age, patients.gender, patients.weight)
     result = _draw(model.sequential[group, patients.before, patients.last], rng)
-    number, age, gender, weight = patients.number, patients.age, patients.gender, patients.weight
-    return _Patients(number, age, gender, weight, patients.last, result)
+    return replace(patients, before=patients.last, last=result)
 
 
 def _draw(p: Floats, rng: np.random.Generator) -> Codes:
@@ -226,31 +222,17 @@ def _class_columns(group: Codes) -> dict[str, pl.Series]:
     }
 
 
-_SCHEMA: Final = f"""\
-[columns.patient]
-role = "identifier"
-
-[columns.age]
-role = "quasi-identifier"
-kind = "number"
-domain = [{AGE_BREAKS[0]}, {AGE_BREAKS[-1] - 1}]
-
-[columns.gender]
-role = "quasi-identifier"
-kind = "category"
-domain = {toml_list(GENDERS)}
-
-[columns.weight]
-role = "quasi-identifier"
-kind = "number"
-domain = [{WEIGHT_BREAKS[0]}, {WEIGHT_BREAKS[-1] - 1}]
-
-[columns.diagnosis]
-role = "sensitive"
-kind = "category"
-domain = {toml_list(VALUES)}
-hierarchy = "diagnosis.csv"
-"""
+_SCHEMA: Final = schema_toml(
+    patient={"role": "identifier"},
+    age={"role": "quasi-identifier", "kind": "number", "domain": (AGE_BREAKS[0], AGE_BREAKS[-1] - 1)},
+    gender={"role": "quasi-identifier", "kind": "category", "domain": GENDERS},
+    weight={
+        "role": "quasi-identifier",
+        "kind": "number",
+        "domain": (WEIGHT_BREAKS[0], WEIGHT_BREAKS[-1] - 1),
+    },
+    diagnosis={"role": "sensitive", "kind": "category", "domain": VALUES, "hierarchy": "diagnosis.csv"},
+)
 
 _KNOWLEDGE: Final = f"""\
 # A person's class is found from the quasi-identifiers: a number falls in the band whose break it has reached

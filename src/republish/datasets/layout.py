@@ -46,6 +46,15 @@ def toml_list(values: Sequence[str] | Sequence[int]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
 
 
+def schema_toml(**columns: Mapping[str, str | Sequence[str] | Sequence[int]]) -> str:
+    """The text of `schema.toml`: the settings of every column, in this order."""
+    tables = []
+    for name, settings in columns.items():
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in settings.items()]
+        tables.append(f"[columns.{name}]\n{''.join(lines)}")
+    return "\n".join(tables)
+
+
 def hierarchy_csv(paths: Iterable[Sequence[str]]) -> str:
     """A hierarchy in ARX's form: one leaf a line, then its generalizations, `*` last, `;` between."""
     return "".join(";".join((*path, "*")) + "\n" for path in paths)

@@ -212,8 +212,7 @@ def _sepsis_week(pace: float) -> Floats:
     day[:n, : n + 1] *= np.where(np.triu(np.ones((n, n + 1)), 1) > 0, pace, 1.0)
     diagonal = np.arange(n)
     day[diagonal, diagonal] += 1 - day[:n].sum(axis=1)
-    week: Floats = np.linalg.matrix_power(day, 7)[:n]
-    return week
+    return np.linalg.matrix_power(day, 7)[:n]
 
 
 def _tilt(before: int, last: int) -> _Tilt:

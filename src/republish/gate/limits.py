@@ -65,7 +65,6 @@ class Gate:
     max_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse settings of a wrong kind or out of range."""
         _require_attacks(self.attacks)
         object.__setattr__(self, "attacks", tuple(self.attacks))
         for name in ("event_lists", "cascade"):
@@ -101,7 +100,6 @@ class Gate:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits that are set, by name."""
         return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
 
     def suiting(self, knowledge: Knowledge | Extracted | None, sensitive: bool) -> Gate:

@@ -20,7 +20,7 @@ from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 
 if TYPE_CHECKING:
@@ -60,33 +60,26 @@ class WithDraft:
 
     @property
     def schema(self) -> Schema:
-        """The schema of the series."""
         return self._coming.view.schema
 
     @property
     def policy(self) -> Policy:
-        """The policy of the series."""
         return self._series.policy
 
     @property
     def reasoning(self) -> Reasoning | None:
-        """How the publisher takes an adversary to think."""
         return self._series.reasoning
 
     def release(self, number: int) -> AnyRelease:
-        """A published release, or the coming one."""
         return self._series.release(number) if number <= self._count else self._coming.release
 
     def values_at(self, number: int) -> pl.Series:
-        """The sensitive values that were known at a release."""
         return self._series.values_at(number) if number <= self._count else self.known_values()
 
     def known_values(self) -> pl.Series:
-        """The sensitive values with those of the view."""
         return self._coming.view.values
 
     def members(self, number: int) -> Membership:
-        """Private: who is in a release."""
         if number <= self._count:
             return self._series.members(number)
         seen, reasoning = self._coming.seen, self.reasoning
@@ -95,7 +88,6 @@ class WithDraft:
         return Membership(seen.people, group, code, row, classes)
 
     def secret(self) -> Secret:
-        """The secret of the series."""
         return self._series.secret()
 
 

@@ -80,7 +80,6 @@ class LimitBreach:
 
     @property
     def excess(self) -> float:
-        """By how much the figure is too high."""
         return self.found.figure(self.limit) - self.allowed
 
     @property
@@ -116,7 +115,6 @@ class LimitBreach:
         return f", and {more:,} more are undecided" if more else ""
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return {
             "attack": self.found.attack,
             "limit": self.limit,
@@ -191,11 +189,9 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether no limit is broken."""
         return not self.breaches
 
     def require(self) -> None:
-        """Raise where a limit is broken."""
         if self.passed:
             return
         sentences = "; ".join(breach.sentence() for breach in self.breaches)

@@ -8,16 +8,10 @@ can move on to such a row or back to s.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray, WordArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, IntArray
 
 
 @kernel
@@ -92,7 +86,7 @@ def _hold(i: int, s: int, can: BoolArray, holds: IntArray, moves: IntArray) -> N
 
 
 @kernel
-def _reach(moves: IntArray) -> NDArray[np.uint64]:
+def _reach(moves: IntArray) -> WordArray:
     """For each value the values that moves lead to, itself included, as bits (Warshall's closure)."""
     values = len(moves)
     reach = np.zeros((values, (values + 63) // 64), np.uint64)
@@ -109,7 +103,7 @@ def _reach(moves: IntArray) -> NDArray[np.uint64]:
 
 
 @kernel
-def _leads(reach: NDArray[np.uint64], s: int, t: int) -> bool:
+def _leads(reach: WordArray, s: int, t: int) -> bool:
     """Whether moves lead from one value to another."""
     found: bool = (reach[s, t >> 6] >> np.uint64(t & 63)) & np.uint64(1) != 0
     return found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
-
-if TYPE_CHECKING:
-    from republish.arrays import BoolArray, FloatArray, IntArray
-    from republish.inference.groups import Groups
+from republish.inference.groups import Groups
 
 _ROUNDING = 1e-9
 
@@ -26,7 +24,6 @@ class Compromised(NamedTuple):
     p: FloatArray
 
     def certain(self) -> Compromised:
-        """The entries of confidence 1."""
         sure = self.p == 1.0
         return Compromised(self.row[sure], self.code[sure], self.p[sure])
 

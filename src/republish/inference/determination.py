@@ -43,7 +43,6 @@ class EscapeRisk(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of all people expected to be determined, at most."""
         return self.expected / self.people if self.people else 0.0
 
 

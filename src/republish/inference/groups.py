@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from republish.arrays import IntArray
 
 _TWICE, _NEGATIVE, _SHORT = 1, 2, 3
 
@@ -57,12 +54,10 @@ class Groups(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of groups."""
         return len(self.member_start) - 1
 
     @property
     def members(self) -> IntArray:
-        """The number of members of every group."""
         return np.diff(self.member_start)
 
     def checked(self, rows: int, values: int) -> Groups:
@@ -100,11 +95,7 @@ def _runs(start: IntArray, end: int) -> bool:
 
 @kernel
 def _fault(
-    member_start: IntArray,
-    value_start: IntArray,
-    value_code: IntArray,
-    value_count: IntArray,
-    seen: IntArray,
+    member_start: IntArray, value_start: IntArray, value_code: IntArray, value_count: IntArray, seen: IntArray
 ) -> tuple[int, int]:
     """What is wrong with the first group that cannot be, and its number; `seen` starts with -1 everywhere."""
     for g in range(len(member_start) - 1):

@@ -16,16 +16,10 @@ Q counts as unsafe, although it tells nothing that the earlier group did not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, Int32Array, Int64Array, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, IntArray
 
 
 def hc_unsafe(offsets: IntArray, members: IntArray, history: IntArray, sizes: IntArray, n: int) -> BoolArray:
@@ -50,12 +44,8 @@ def hc_unsafe(offsets: IntArray, members: IntArray, history: IntArray, sizes: In
 
 @kernel
 def _unsafe_groups(
-    offsets: NDArray[np.int64],
-    members: NDArray[np.int64],
-    history: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    n: int,
-) -> NDArray[np.bool_]:
+    offsets: Int64Array, members: Int64Array, history: Int32Array, sizes: Int64Array, n: int
+) -> BoolArray:
     unsafe = np.zeros(sizes.size, np.bool_)
     for g in range(sizes.size):
         unsafe[g] = correlated(history, members[offsets[g] : offsets[g + 1]], sizes[g], n) >= 0
@@ -63,7 +53,7 @@ def _unsafe_groups(
 
 
 @kernel
-def correlated(history: NDArray[np.int32], people: NDArray[np.int64], size: int, n: int) -> int:
+def correlated(history: Int32Array, people: Int64Array, size: int, n: int) -> int:
     """Return the first earlier release that makes a group of this size unsafe, -1 where it is safe."""
     limit = size - n
     for release in range(history.shape[1]):
@@ -74,9 +64,7 @@ def correlated(history: NDArray[np.int32], people: NDArray[np.int64], size: int,
 
 
 @kernel
-def most_common(
-    history: NDArray[np.int32], people: NDArray[np.int64], release: int, limit: int
-) -> tuple[int, int]:
+def most_common(history: Int32Array, people: Int64Array, release: int, limit: int) -> tuple[int, int]:
     """Return the group that most members had in a release, and how many; (0, 0) if none has more than `limit`."""
     best, most = 0, 0
     if 2 * limit >= people.size:
@@ -103,7 +91,7 @@ def most_common(
 
 
 @kernel
-def _count(history: NDArray[np.int32], people: NDArray[np.int64], release: int, group: int) -> int:
+def _count(history: Int32Array, people: Int64Array, release: int, group: int) -> int:
     count = 0
     for person in people:
         count += history[person, release] == group

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.inference._kernels.batch import Notes, infer
-from republish.inference.compromise import beyond_prior, cascaded, shown_values, without
+from republish.inference.compromise import Compromised, beyond_prior, cascaded, shown_values, without
 from republish.inference.groups import Groups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from republish.arrays import FloatArray, IntArray
-    from republish.inference.compromise import Compromised
 
 METHODS = ("additive", "omega", "sinkhorn", "bp", "bayes", "exact")
 LIMIT = 100_000

@@ -77,7 +77,6 @@ class Reasoning:
     cascade: str = "prior"
 
     def __post_init__(self) -> None:
-        """Refuse what does not exist."""
         for what, found, known in (
             ("posterior", self.posterior, METHODS),
             ("form", self.form, FORMS),
@@ -95,7 +94,6 @@ class Reasoning:
         return Respondents(people, classes, view.codes, view.values, view.compromised)
 
     def thoughts(self, now: Respondents, memory: Memory) -> Thoughts:
-        """What she believes of everyone before the release is seen."""
         entries = memory.find(now.people)
         known = entries >= 0
         counts = None

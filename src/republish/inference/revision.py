@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import Float32Array, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge import Knowledge
 
 FORMS = ("joint", "product", "chained")
 _BLOCK = 4096
-States = npt.NDArray[np.float32]
+States = Float32Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,6 @@ class Revision:
     form: str = "joint"
 
     def __post_init__(self) -> None:
-        """Refuse a form that does not exist."""
         if self.form not in FORMS:
             raise PolicyError(
                 f"beliefs are revised in one of the forms {', '.join(FORMS)}; found {self.form!r}"
@@ -49,7 +48,6 @@ class Revision:
 
     @property
     def width(self) -> int:
-        """How many numbers a belief has."""
         return width(self.form, self.knowledge.order, self.knowledge.size)
 
     @cached_property

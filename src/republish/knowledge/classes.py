@@ -20,8 +20,8 @@ import polars as pl
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.microdata import MISSING, Axis, Microdata
+from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Category, Column, Date, Number, Ordered, Schema
 
 Break = int | float | date
 
@@ -38,7 +38,6 @@ class Bands:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse breaks that do not rise and labels that do not fit them."""
         object.__setattr__(self, "breaks", tuple(self.breaks))
         days = {isinstance(one, date) for one in self.breaks}
         rising = len(days) == 1 and all(a < b for a, b in pairwise(_coordinates(self.breaks)))
@@ -80,7 +79,6 @@ class Bands:
                 )
 
     def document(self) -> dict[str, Any]:
-        """What `knowledge.toml` says for this column."""
         return {"breaks": list(self.breaks), "labels": list(self.labels)}
 
 
@@ -136,7 +134,6 @@ class Listed:
                 )
 
     def document(self) -> dict[str, Any]:
-        """What `knowledge.toml` says for this column."""
         plain = all(group == (label,) for group, label in zip(self.values, self.labels, strict=True))
         if plain:
             return {"values": list(self.labels)}
@@ -150,19 +147,16 @@ class Classes:
     columns: tuple[Bands | Listed, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse two class columns of one name."""
         object.__setattr__(self, "columns", tuple(self.columns))
         if len({column.column for column in self.columns}) < len(self.columns):
             raise PolicyError("classes are found from each quasi-identifier once; a column is named twice")
 
     @classmethod
     def everyone(cls) -> Classes:
-        """One class that holds everybody."""
         return cls()
 
     @property
     def count(self) -> int:
-        """Number of classes."""
         return math.prod(len(column.labels) for column in self.columns)
 
     @property
@@ -224,7 +218,6 @@ class Classes:
             column.require_fit(declared[column.column])
 
     def document(self) -> dict[str, Any]:
-        """The `[classes.NAME]` tables of `knowledge.toml`."""
         return {column.column: column.document() for column in self.columns}
 
 

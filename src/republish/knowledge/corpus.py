@@ -16,7 +16,7 @@ from republish.knowledge.kernel import kernel_prior
 from republish.knowledge.knowledge import Knowledge, codes_of
 from republish.knowledge.transitions import NONE, Transitions
 from republish.microdata import read_view
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.identifiers import normal_texts
 from republish.sources.tables import read_table
 

@@ -39,7 +39,6 @@ class Extracted:
     counted: Transitions | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an order out of range and given parts over other classes."""
         if self.order not in (0, 1, 2, 3):
             raise PolicyError(f"the order of extracted knowledge is 0, 1, 2 or 3, not {self.order}")
         if not 0 <= self.smoothing < float("inf"):
@@ -60,7 +59,6 @@ class Extracted:
         return 1 if self.sequential is not None else max(self.order, 1)
 
     def start(self) -> Transitions:
-        """The counts before the first view."""
         return Transitions.empty(self.remembered)
 
     def knowledge(self, counts: Transitions, values: pl.Series) -> Knowledge:

@@ -16,8 +16,8 @@ from republish.knowledge.extraction import Extracted
 from republish.knowledge.knowledge import Knowledge, require_size
 from republish.knowledge.settings import VIEWS, KnowledgeSettings, read_settings
 from republish.knowledge.writer import FILE, last_columns
+from republish.schema import Number, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Number, Schema
 from republish.sources.tables import read_table
 from republish.sources.values import as_text, parse
 

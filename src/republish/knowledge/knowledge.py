@@ -86,12 +86,10 @@ class Knowledge:
 
     @property
     def size(self) -> int:
-        """Number of sensitive values."""
         return len(self.values)
 
     @property
     def terminal_mask(self) -> BoolArray:
-        """Which values are terminal."""
         mask = np.zeros(self.size, dtype=np.bool_)
         mask[list(self.terminal)] = True
         return mask

@@ -11,7 +11,7 @@ from typing import Any
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes, classes_from_mapping
 from republish.knowledge.writer import FILE
-from republish.schema.schema import Column, Schema
+from republish.schema import Column, Schema
 
 VIEWS = "views"
 ORDERS = (1, 2, 3)

@@ -35,7 +35,6 @@ class Transitions:
     table: pl.DataFrame
 
     def __post_init__(self) -> None:
-        """Refuse a table that is not of this form."""
         if self.order < 1:
             raise PolicyError(f"transitions have contexts of 1 value or more, not {self.order}")
         if self.table.schema != _schema(self.order):
@@ -46,7 +45,6 @@ class Transitions:
 
     @classmethod
     def empty(cls, order: int) -> Transitions:
-        """The counts before the first view."""
         return cls(order, pl.DataFrame(schema=_schema(order)))
 
     def add(self, classes: IntArray, history: Sequence[IntArray], following: IntArray) -> Transitions:
@@ -64,8 +62,14 @@ class Transitions:
         rows = pl.DataFrame(
             [pl.Series(name, column).cast(schema[name]) for name, column in zip(schema, columns, strict=True)]
         )
+        return self.plus(rows)
+
+    def plus(self, *counted: pl.DataFrame) -> Transitions:
+        """These counts and others, tables of the same columns in any order; an empty one may lack them."""
+        schema = _schema(self.order)
         keys = list(schema)[:-1]
-        merged = pl.concat([self.table, rows]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
+        others = [table.select(list(schema)).cast(schema) for table in counted if table.height]
+        merged = pl.concat([self.table, *others]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
         return Transitions(self.order, merged)
 
     def to_knowledge(

@@ -172,7 +172,6 @@ class Catalogue:
         other._fill({table: [dict(row) for row in found] for table, found in rows.items()})
 
     def close(self) -> None:
-        """Give back what the database driver holds."""
         for engine in self._engines.values():
             engine.dispose()
         self._engines.clear()

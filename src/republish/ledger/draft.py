@@ -16,13 +16,13 @@ from republish.ledger.files import (
     is_refusal,
     measure,
     refusal,
+    regular_files,
     remove,
     sync_file,
     sync_folder,
     sync_tree,
+    writing,
 )
-from republish.ledger.files import regular_files as _files
-from republish.ledger.files import writing as _writing
 from republish.sources.paths import is_local
 
 
@@ -52,7 +52,7 @@ class Draft:
         self._complete = False
         self._measured: dict[str, dict[str, Any]] = {}
         self._parts: dict[str, int] = {}
-        with _writing("the release could not be staged"):
+        with writing("the release could not be staged"):
             self.folder.mkdir()
         crash_points.reach("staged")
 
@@ -104,7 +104,7 @@ class Draft:
 
     def adopt_release(self) -> None:
         """Take digest and size of every file of the release as it is now, before it is checked."""
-        self.adopt({self.name(path): measure(path) for path in _files(self.folder)})
+        self.adopt({self.name(path): measure(path) for path in regular_files(self.folder)})
         self._complete = True
 
     def name(self, path: Path) -> str:
@@ -115,7 +115,7 @@ class Draft:
 
     def seal(self) -> dict[str, dict[str, Any]]:
         """Digest and size of every file by its name, all of them safely on disk."""
-        with _writing("the files of the release could not be written"):
+        with writing("the files of the release could not be written"):
             sync_tree(self.folder)
             sync_folder(self.folder.parent)
             crash_points.reach("release-synced")
@@ -166,7 +166,7 @@ class Draft:
                 remove(path)
 
     def _paths(self) -> list[Path]:
-        return [*(_files(self.folder) if self.folder.is_dir() else ()), *self._private]
+        return [*(regular_files(self.folder) if self.folder.is_dir() else ()), *self._private]
 
     def __enter__(self) -> Draft:
         return self

@@ -25,28 +25,23 @@ class LedgerEntries(tuple[Entry, ...]):
 
     @cached_property
     def releases(self) -> tuple[Entry, ...]:
-        """The entries that brought a release."""
         return tuple(entry for entry in self if entry.kind in WITH_RELEASE)
 
     def record(self, number: int) -> Entry:
-        """The entry of one release."""
         if not 1 <= number <= len(self.releases):
             raise LedgerError(f"there is no release {number}; the series has {len(self.releases)}")
         return self.releases[number - 1]
 
     @cached_property
     def by_release(self) -> dict[int, Entry]:
-        """The entry that brought each release."""
         return {entry.release: entry for entry in reversed(self.releases) if entry.release is not None}
 
     @cached_property
     def files(self) -> dict[str, dict[str, object]]:
-        """The files that must exist, with digest and size."""
         return named_files(self)[0]
 
     @cached_property
     def withdrawn(self) -> frozenset[int]:
-        """The releases that were withdrawn."""
         return frozenset(entry.release for entry in self if entry.kind == "withdraw" and entry.release)
 
     @cached_property

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from copy import copy as same
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import IO, Any, cast
 
 from republish.errors import LedgerError
@@ -96,19 +95,15 @@ class Ledger:
 
     @property
     def head(self) -> Entry:
-        """The last entry."""
         return self.entries()[-1]
 
     def releases(self) -> tuple[Entry, ...]:
-        """The entries that brought a release, oldest first."""
         return self.entries().releases
 
     def folder(self, release: int) -> Path:
-        """Where the files of a release lie now."""
         return resolve(self.layout, self.entries(), release)
 
     def path(self, name: str) -> Path:
-        """Where a file that an entry names lies now."""
         release, inner = split_name(name)
         return self.layout.store / inner if release is None else self.folder(release) / inner
 
@@ -299,9 +294,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -49,28 +49,23 @@ class Stays:
 
     @classmethod
     def none(cls) -> Stays:
-        """The record of a series that has published nothing."""
         return cls(*(np.zeros(0, dtype=np.int64) for _ in COLUMNS))
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame | None) -> Stays:
-        """The record as the memory keeps it."""
         if frame is None:
             return cls.none()
         return cls(*(frame[name].cast(pl.Int64).to_numpy() for name in COLUMNS))
 
     def frame(self) -> pl.DataFrame:
-        """The record as a table."""
         return pl.DataFrame({name: getattr(self, name).astype(np.int32) for name in COLUMNS})
 
     @property
     def count(self) -> int:
-        """Number of stays."""
         return len(self.cohort)
 
     @property
     def people(self) -> int:
-        """Number of people who ever stayed anywhere."""
         return int(np.count_nonzero((self.bearer != NOBODY) & (self.person == np.arange(self.count))))
 
     def heights(self, release: int) -> tuple[IntArray, IntArray, IntArray]:

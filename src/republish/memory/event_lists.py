@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from republish.arrays import BoolArray, IntArray, WordArray
+from republish.arrays import BoolArray, Int8Array, Int32Array, IntArray, WordArray
 from republish.errors import PolicyError
 
 UNCHANGED, INSERT, UPDATE, DELETE, REINSERT = range(5)
@@ -48,19 +47,17 @@ class Events:
     quasi-identifier, differs from her last appearance. `life` numbers her lives 0, 1, ..., -1 where she is absent.
     """
 
-    event: npt.NDArray[np.int8]
+    event: Int8Array
     value_changed: BoolArray
     row_changed: BoolArray
-    life: npt.NDArray[np.int32]
+    life: Int32Array
 
     @property
     def people(self) -> int:
-        """Number of people."""
         return int(self.event.shape[0])
 
     @property
     def releases(self) -> int:
-        """Number of releases."""
         return int(self.event.shape[1])
 
     @property
@@ -84,10 +81,10 @@ class Events:
         return self.internal & self.row_changed
 
     @cached_property
-    def run(self) -> npt.NDArray[np.int32]:
+    def run(self) -> Int32Array:
         """The lifespan of every appearance: consecutive appearances within one life, numbered; -1 where absent."""
         starts = (self.event == INSERT) | (self.event == REINSERT) | self.value_changed
-        number: npt.NDArray[np.int32] = np.cumsum(starts, axis=1, dtype=np.int32) - 1
+        number: Int32Array = np.cumsum(starts, axis=1, dtype=np.int32) - 1
         number[self.life == ABSENT] = ABSENT
         return number
 
@@ -105,7 +102,7 @@ class Events:
         return ",".join(LETTERS[event] for event in self.event[person])
 
 
-def states_of(event: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+def states_of(event: Int8Array) -> Int8Array:
     """Where event lists leave everyone after each release: never there yet, there, away.
 
     Impossible from the first event on that breaks the grammar: nobody leaves before coming, or comes twice.

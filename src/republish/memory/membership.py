@@ -31,7 +31,6 @@ class Membership:
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> Membership:
-        """The membership in a table as it is stored."""
         group, code, row = (frame[name].to_numpy() for name in ("group", "code", "row"))
         classes, cell = (
             frame[name].to_numpy() if name in frame.columns else None for name in ("class", "cell")

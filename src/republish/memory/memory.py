@@ -51,13 +51,11 @@ class Memory:
 
     @classmethod
     def empty(cls, release: int = 0) -> Memory:
-        """The memory of a series that has published nobody."""
         columns = {name: np.empty(0, dtype=kind) for name, kind in CORE.items()}
         return cls(np.empty((0, 2), dtype=np.uint64), columns, release=release)
 
     @property
     def size(self) -> int:
-        """Number of people remembered."""
         return len(self.people)
 
     def find(self, people: WordArray) -> IntArray:
@@ -92,12 +90,10 @@ class Memory:
         return Memory(people[order], columns, self.signatures, max(self.release, newer.release), counts)
 
     def only(self, entries: BoolArray) -> Memory:
-        """The memory of some of its people."""
         columns = {name: column[entries] for name, column in self.columns.items()}
         return replace(self, people=self.people[entries], columns=columns)
 
     def without(self, people: WordArray) -> Memory:
-        """The memory with these people erased."""
         stay = np.ones(self.size, dtype=np.bool_)
         entries = self.find(people)
         stay[entries[entries >= 0]] = False
@@ -119,7 +115,6 @@ class Memory:
         return frame
 
     def write(self, path: Path) -> None:
-        """Write the memory as one Parquet file."""
         write_parquet(self.frame(), path, compression="lz4")  # pseudonyms do not shrink
 
 

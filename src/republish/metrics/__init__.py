@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from republish.metrics.discernibility import average_class_size, discernibility
 from republish.metrics.divergence import kl_divergence
 from republish.metrics.levels import Levels, achieved_levels
 from republish.metrics.linkage import nearest_linkage, record_linkage
-from republish.metrics.penalty import column_penalties, global_certainty_penalty
+from republish.metrics.penalty import (
+    average_class_size,
+    column_penalties,
+    discernibility,
+    global_certainty_penalty,
+)
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
 from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk, marketer_risk, prosecutor_risk
 from republish.metrics.summary import EXPLANATIONS, Measures, measure

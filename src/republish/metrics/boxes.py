@@ -13,8 +13,8 @@ from republish.errors import SchemaError, ViewError
 from republish.microdata import FLAT, MISSING, Axis, Microdata
 from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
 from republish.release.release import Release
+from republish.schema import Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Schema
 
 
 class Boxes(NamedTuple):

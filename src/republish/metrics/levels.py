@@ -14,7 +14,7 @@ from republish.microdata import whole_of
 from republish.release.release import Release
 from republish.requirements import EntropyLDiversity, LDiversity, Requirement, TCloseness, Whole
 from republish.requirements.histograms import histograms
-from republish.schema.schema import Category, Column, Ordered, Schema
+from republish.schema import Category, Column, Ordered, Schema
 
 
 @dataclass(frozen=True)

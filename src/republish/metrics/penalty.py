@@ -1,4 +1,7 @@
-"""Certainty penalty: how much of its domain a published cell leaves open (Xu et al. 2006)."""
+"""What grouping cost: how much of its domain a published cell leaves open, and how many rows look alike.
+
+Certainty penalty: Xu et al. 2006. Discernibility: Bayardo, Agrawal 2005. Average class size: LeFevre 2006.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,25 @@ def lost_to_people(release: Release, by_group: FloatArray) -> float:
     people = real_rows(release)
     held = people > 0  # a group of counterfeits alone has no cell of its own
     return float(np.dot(people[held], by_group[held]))
+
+
+def discernibility(release: Release, suppressed: int = 0) -> int:
+    """The sum of squared group sizes, and for every suppressed row the number of rows of the raw view.
+
+    Counterfeits count as rows of their group: a reader cannot tell them from the others.
+    """
+    if suppressed < 0:
+        raise PolicyError(f"the number of suppressed rows must be 0 or more, found {suppressed}")
+    sizes = release.sizes.astype(np.int64)
+    view_rows = int(real_rows(release).sum()) + suppressed
+    return int(np.dot(sizes, sizes)) + suppressed * view_rows
+
+
+def average_class_size(release: Release, k: int = 1) -> float:
+    """Rows a group over `k`: 1 where every group is as small as k allows; 0 for a release without groups."""
+    if k < 1:
+        raise PolicyError(f"k must be at least 1, found {k}")
+    return release.rows / release.group_count / k if release.group_count else 0.0
 
 
 def _mean(release: Release, by_group: FloatArray, suppressed: int) -> float:

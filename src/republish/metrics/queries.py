@@ -30,18 +30,25 @@ from republish.metrics.boxes import (
 from republish.metrics.tuples import Tuples, members_between
 from republish.microdata import MISSING, Axis, Microdata
 from republish.release.release import Release
-from republish.schema.schema import Ordered
+from republish.release.two_tables import AnyRelease
+from republish.schema import Ordered
 
 Answer = Literal["uniform", "intersecting"]
 _OWN_TREE = 100
 
 
 class _Table(NamedTuple):
-    """What the estimate reads of a release; `ranks` are those of the rows, sorted group by group."""
+    """What the estimate reads of a release.
+
+    The people of cell c are in the units `first_unit[c]` to `first_unit[c + 1]`: `people[u]` of them in the batch
+    `batch[u]`. `ranks` are those of all values, sorted batch by batch; of one table every group is a cell and a batch.
+    """
 
     boxes: Boxes
     discrete: BoolArray
+    first_unit: IntArray
     people: FloatArray
+    batch: IntArray
     ranks: IntArray
     first_row: IntArray
     whole_groups: bool
@@ -64,7 +71,6 @@ class Workload:
 
     @property
     def queries(self) -> int:
-        """Number of queries."""
         return len(self.low)
 
     @classmethod
@@ -127,7 +133,7 @@ class QueryError:
 
 def true_counts(view: Microdata, workload: Workload) -> IntArray:
     """Rows of the view that every query matches."""
-    _require_axes(view.axes, workload)
+    require_axes(view.axes, workload)
     ranks = ranks_of(view.values.gather(view.codes), workload.values).astype(np.float64)
     points = np.vstack([view.points, np.where(ranks < 0, MISSING, ranks)])
     low = np.column_stack([workload.low, workload.value_low])
@@ -145,31 +151,53 @@ def true_counts(view: Microdata, workload: Workload) -> IntArray:
     return counts
 
 
-def estimated_counts(release: Release, workload: Workload, answer: Answer = "uniform") -> FloatArray:
+def estimated_counts(release: AnyRelease, workload: Workload, answer: Answer = "uniform") -> FloatArray:
     """People that every query matches, as a reader of the release estimates them.
 
     `uniform` spreads the people of a group evenly over its cells: whole numbers, dates, ordered values and
     categories over the values in the cell, decimals over its length, `*` over the whole domain; an empty cell
     matches no range. `intersecting` counts the whole of every group whose cells meet the query (thesis
-    3.7.4). The share of a group's counterfeits is left out of both.
+    3.7.4). The share of a group's counterfeits is left out of both. In two tables a person has each value with its
+    share of her batch, or of the whole release where she has none.
     """
-    axes = tuple(cells.axis for cells in release.cells)
-    _require_axes(axes, workload)
-    group = release.group.astype(np.int64) - 1
-    has_values = release.schema.sensitive is not None
-    ranks = sensitive_ranks(release, workload.values) if has_values else np.zeros_like(group)
-    order = np.lexsort((ranks, group))
+    people = release.people
+    axes = tuple(cells.axis for cells in people.cells)
+    require_axes(axes, workload)
+    discrete = np.array([is_discrete(axis) for axis in axes])
+    whole = answer == "intersecting"
     table = _Table(
-        cell_boxes(release, star_is_domain=True),
-        np.array([is_discrete(axis) for axis in axes]),
-        real_rows(release).astype(np.float64),
-        ranks[order],
-        np.searchsorted(group[order], np.arange(release.group_count + 1)),
-        answer == "intersecting",
+        cell_boxes(people, star_is_domain=True), discrete, *_units(release), *_ranks(release, workload), whole
     )
     asked = (workload.low, workload.high, workload.value_low, workload.value_high)
     counts: FloatArray = _estimate(asked, table)
     return counts
+
+
+def _units(release: AnyRelease) -> tuple[IntArray, FloatArray, IntArray]:
+    """Where the units of every cell begin, their people and their batches."""
+    if isinstance(release, Release):
+        groups = release.group_count
+        return np.arange(groups + 1), real_rows(release).astype(np.float64), np.arange(groups)
+    cells, batches = release.people.group_count, int(release.batch.max(initial=0)) + 1
+    key = (release.people.group.astype(np.int64) - 1) * batches + release.batch
+    unit, people = np.unique(key, return_counts=True)
+    first = np.searchsorted(unit // batches, np.arange(cells + 1))
+    return first, people.astype(np.float64), unit % batches
+
+
+def _ranks(release: AnyRelease, workload: Workload) -> tuple[IntArray, IntArray]:
+    """The ranks of all values, sorted batch by batch, and where each batch begins; in two tables batch 0 holds all."""
+    values = release.values
+    group = values.group.astype(np.int64) - 1
+    has_values = release.schema.sensitive is not None
+    ranks = sensitive_ranks(values, workload.values) if has_values else np.zeros_like(group)
+    batches = values.group_count
+    if not isinstance(release, Release):
+        batches = max(batches, int(release.batch.max(initial=0))) + 1
+        group = np.concatenate([np.zeros_like(group), group + 1])
+        ranks = np.concatenate([ranks, ranks])
+    order = np.lexsort((ranks, group))
+    return ranks[order], np.searchsorted(group[order], np.arange(batches + 1))
 
 
 def relative_error(true: IntArray, estimated: FloatArray, sanity: float = 1.0) -> QueryError:
@@ -224,7 +252,8 @@ def _ranked_values(view: Microdata) -> pl.Series:
     return values.sort()
 
 
-def _require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
+def require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
+    """Refuse a workload that was made for other quasi-identifiers."""
     found = [(axis.column.name, axis.labels) for axis in axes]
     if found != [(axis.column.name, axis.labels) for axis in workload.axes]:
         raise ViewError(
@@ -237,20 +266,34 @@ def _require_axes(axes: tuple[Axis, ...], workload: Workload) -> None:
 def _estimate(asked, table):  # type: ignore[no-untyped-def]
     low, high, value_low, value_high = asked
     counts = np.zeros(len(low))
+    shares = np.ones(len(table.first_row) - 1)
+    bottoms, tops = table.boxes.low, table.boxes.high
     for query in range(len(low)):
+        if value_low[query] > -np.inf:
+            for b in range(len(shares)):
+                begin, end = table.first_row[b], table.first_row[b + 1]
+                held = members_between(table.ranks, begin, end, value_low[query], value_high[query])
+                shares[b] = held / (end - begin) if end > begin else 0.0
+        else:
+            shares[:] = 1.0
         total = 0.0
-        for group in range(len(table.people)):
-            part = table.people[group]
+        for cell in range(len(table.first_unit) - 1):
+            part = 1.0
             for a in range(low.shape[1]):
-                if low[query, a] > -np.inf:
-                    part *= _overlap(table, group, a, low[query, a], high[query, a])
-                    if part == 0.0:
-                        break
-            if part > 0.0 and value_low[query] > -np.inf:
-                first, last = table.first_row[group], table.first_row[group + 1]
-                held = members_between(table.ranks, first, last, value_low[query], value_high[query])
-                part *= held / (last - first)
-            total += part
+                first, last = low[query, a], high[query, a]
+                if first == -np.inf:
+                    continue
+                # Most cells lie apart or inside, which is told without passing the table on.
+                bottom, top = bottoms[cell, a], tops[cell, a]
+                if max(first, bottom) > min(last, top):
+                    part = 0.0
+                elif first > bottom or last < top:
+                    part *= _overlap(table, cell, a, first, last)
+                if part == 0.0:
+                    break
+            if part > 0.0:
+                for unit in range(table.first_unit[cell], table.first_unit[cell + 1]):
+                    total += part * table.people[unit] * shares[table.batch[unit]]
         counts[query] = total
     return counts
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from republish.arrays import IntArray
 from republish.errors import PolicyError
+from republish.hooks import answer_of
 from republish.metrics.boxes import aligned, suppressed_rows
 from republish.metrics.divergence import kl_divergence
+from republish.metrics.information import information_kept
 from republish.metrics.levels import Levels, distance_of, levels_together
 from republish.metrics.linkage import record_linkage
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
@@ -20,7 +22,7 @@ from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 EXPLANATIONS: dict[str, str] = {
     "rows": "Rows of the release, counterfeits included.",
@@ -42,7 +44,37 @@ EXPLANATIONS: dict[str, str] = {
         "Share of the raw rows that whoever knows all quasi-identifiers is expected to link to their own row."
     ),
     "levels": "The strictest k, l and t that every group of the release satisfies.",
+    "value_query_error": "How far counts that ask for the sensitive value too are from the true ones, as a share.",
+    "information_kept": (
+        "Share of what the most telling quasi-identifier says of the sensitive value that the release still says."
+    ),
+    "regression": "Coefficients that the release gives beside those of the raw view.",
 }
+
+
+_OF_TWO_TABLES = {
+    "rows": "People in the release.",
+    "groups": "Groups of people who look alike in every quasi-identifier.",
+    "counterfeits": "Counted values that belong to nobody.",
+    "levels": "The strictest k of every group of people, and the strictest l and t of every batch of values.",
+}
+COUNTS = {
+    "batches": "Batches of people whose values are counted together.",
+    "smallest": "Values of the smallest batch, counterfeits included.",
+    "average": "Values of the average batch.",
+    "largest": "Values of the largest batch.",
+    "fewest_values": "Different values in the batch that has fewest.",
+    "without_batch": "People in the release whose value is not counted.",
+    "extended": "People in cells that extend over a cut that died: these may cross cells of other releases.",
+}
+"""What is counted of two tables: see `republish.release.two_tables.TwoTableCounts`."""
+
+
+def explanations(two_tables: bool) -> dict[str, str]:
+    """Every measure in one sentence; in two tables rows are people, and nobody is left out."""
+    if not two_tables:
+        return EXPLANATIONS
+    return {key: says for key, says in (EXPLANATIONS | _OF_TWO_TABLES).items() if key != "suppressed"}
 
 
 @dataclass(frozen=True)
@@ -64,9 +96,11 @@ class Measures:
     marketer_risk: float
     record_linkage: float | None
     levels: Levels
+    value_query_error: QueryError | None = None
+    information_kept: float | None = None
+    regression: dict[str, dict[str, float]] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """All measures as JSON can hold them."""
         document = asdict(self)
         for name in ("prosecutor_risk", "journalist_risk"):
             above = document[name]["above"]
@@ -83,18 +117,21 @@ def measure(
     population: Microdata | None = None,
     queries: int = 1_000,
     seed: int = 0,
+    regress: str | None = None,
 ) -> Measures:
     """All measures of a release.
 
     Args:
         release: the release.
-        view: the raw view it was made of; without it there is no divergence, query error or record linkage.
+        view: the raw view it was made of; without it there is no divergence, query error, information kept or record
+            linkage.
         suppressed: rows that the release leaves out; counted from the view where there is one, else 0.
         membership: the published group of every row of the view, 0 where left out, in two tables that of people; makes
             the record linkage exact where rows were left out.
         population: a table of the population that the view is part of, for the journalist's risk.
         queries: how many random queries to ask, each over two quasi-identifiers with a selectivity of 5 %.
         seed: what the random queries are drawn with.
+        regress: a formula such as `salary ~ age + gender`, whose coefficients are compared with those of the view.
     """
     people = release.people
     left_out = _left_out(people, view, suppressed)
@@ -102,12 +139,24 @@ def measure(
     if population is not None:
         found = replace(found, journalist_risk=journalist_risk(people, population))
     if view is None:
+        if regress is not None:
+            raise PolicyError("coefficients are compared with those of the raw view; give the view")
         return found
+    with_values = release.schema.sensitive is not None
     return replace(
         found,
         kl_divergence=kl_divergence(people, view),
         query_error=_query_error(people, view, queries, seed) if queries else None,
         record_linkage=record_linkage(people, view, membership),
+        value_query_error=(
+            _query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
+        ),
+        information_kept=information_kept(release, aligned(view, people)) if with_values else None,
+        regression=(
+            None
+            if regress is None
+            else answer_of("republish.estimates:compare_regressions")(release, view, regress)
+        ),
     )
 
 
@@ -163,7 +212,9 @@ def _left_out(release: Release, view: Microdata | None, suppressed: int | None) 
     return counted
 
 
-def _query_error(release: Release, view: Microdata, queries: int, seed: int) -> QueryError:
-    view = aligned(view, release)
-    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed)
+def _query_error(
+    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
+) -> QueryError:
+    view = aligned(view, release.people)
+    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
     return relative_error(true_counts(view, workload), estimated_counts(release, workload))

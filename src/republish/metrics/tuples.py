@@ -53,7 +53,6 @@ class Tuples:
         return self.nodes.points
 
     def inside(self, boxes: Boxes) -> IntArray:
-        """Rows in every box."""
         found: IntArray = _inside(self.nodes, self.counts, boxes)
         return found
 

@@ -8,14 +8,12 @@ half of the points are gone, the tree is built anew from the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int64Array
 from republish.kernels import kernel, kernel_with
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _BUCKET = 8
 _HALF = (_BUCKET + 1) // 2
@@ -28,8 +26,8 @@ class DistanceScale(NamedTuple):
     A coordinate below `low` stands for a missing value.
     """
 
-    weight: NDArray[np.float64]
-    low: NDArray[np.float64]
+    weight: FloatArray
+    low: FloatArray
     unit: float
 
 
@@ -40,14 +38,14 @@ class _Tree(NamedTuple):
     `box[node, 0]` to `box[node, 1]`; `first` is the lowest number left, or the number of all points.
     """
 
-    x: NDArray[np.float64]
-    number: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    held: NDArray[np.int64]
-    right: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    first: NDArray[np.int64]
-    box: NDArray[np.float64]
+    x: FloatArray
+    number: Int64Array
+    begin: Int64Array
+    held: Int64Array
+    right: Int64Array
+    parent: Int64Array
+    first: Int64Array
+    box: FloatArray
 
 
 class _Best(NamedTuple):
@@ -60,7 +58,7 @@ class _Best(NamedTuple):
 
 
 @kernel
-def walk(points: NDArray[np.float64], start: int, scale: DistanceScale) -> NDArray[np.int64]:
+def walk(points: FloatArray, start: int, scale: DistanceScale) -> Int64Array:
     """Return the numbers of all `points[number, axis]`, each followed by the nearest of those left.
 
     The points are distinct; of equally near ones the lowest number comes first.
@@ -90,7 +88,7 @@ def walk(points: NDArray[np.float64], start: int, scale: DistanceScale) -> NDArr
 
 
 @kernel
-def _plant(points: NDArray[np.float64], start: int) -> _Tree:
+def _plant(points: FloatArray, start: int) -> _Tree:
     """Return room for a tree of all points but the first of the walk."""
     count, axes = points.shape
     nodes = 2 * (count // _HALF) + 1
@@ -256,12 +254,7 @@ def _gather(tree: _Tree, nodes: int) -> None:
 
 @kernel
 def _search(
-    tree: _Tree,
-    leaf: int,
-    here: NDArray[np.float64],
-    scale: DistanceScale,
-    stack: NDArray[np.int64],
-    bounds: NDArray[np.float64],
+    tree: _Tree, leaf: int, here: FloatArray, scale: DistanceScale, stack: Int64Array, bounds: FloatArray
 ) -> _Best:
     """Return the nearest point left; the search climbs from a leaf close by and enters what lies beside."""
     best = _Best(np.inf, tree.x.shape[0], -1, -1)
@@ -305,7 +298,7 @@ def _promises(tree: _Tree, node: int, bound: float, best: _Best) -> bool:
 
 
 @kernel
-def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: DistanceScale) -> float:
+def _bound(tree: _Tree, node: int, here: FloatArray, scale: DistanceScale) -> float:
     """Return the square of the distance to the box of a node, infinite where it is empty."""
     if tree.first[node] == tree.x.shape[0]:
         return np.inf
@@ -318,7 +311,7 @@ def _bound(tree: _Tree, node: int, here: NDArray[np.float64], scale: DistanceSca
 
 
 @kernel
-def _scan(tree: _Tree, leaf: int, here: NDArray[np.float64], scale: DistanceScale, best: _Best) -> _Best:
+def _scan(tree: _Tree, leaf: int, here: FloatArray, scale: DistanceScale, best: _Best) -> _Best:
     """Return the better of the best so far and the points of a leaf."""
     distance, number, position, where = best
     for i in range(tree.begin[leaf], tree.begin[leaf] + tree.held[leaf]):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from republish.arrays import IntArray
 from republish.errors import PolicyError
+from republish.microdata import Microdata
 from republish.orders.hilbert import hilbert_order
 from republish.orders.nearest import nearest_point_next
-
-if TYPE_CHECKING:
-    from republish.microdata import Microdata
 
 ORDERS = ("hilbert", "nearest")
 

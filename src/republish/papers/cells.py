@@ -25,12 +25,8 @@ def run_cells(
 ) -> dict[str, pl.DataFrame]:
     """The rows of every study, computed or taken from what an earlier run has finished in `folder`.
 
-    Args:
-        cells: what to compute.
-        scale: at which size.
-        folder: where finished cells are kept.
-        workers: how many processes; timed cells run alone, one after the other, whatever it is.
-        progress: told how many cells are finished, of how many.
+    Timed cells run alone, one after the other, however many `workers` there are. `progress` is told how many cells are
+    finished, of how many.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = files_of(cells, scale, folder)

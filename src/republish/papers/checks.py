@@ -9,6 +9,8 @@ that holds in shape.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -16,37 +18,44 @@ from republish.arrays import FloatArray, IntArray
 from republish.papers.study import Finding, Lines, Outcome, Value
 
 Check = Callable[[Lines], Finding]
+P = ParamSpec("P")
 
 _WORST = (Outcome.FAILS, Outcome.NOT_RUN, Outcome.OPEN, Outcome.SHAPE, Outcome.HOLDS)
 
 
-def below(low: str, high: str, factor: float = 1.0) -> Check:
+def prepared(finds: Callable[Concatenate[Lines, P], Finding]) -> Callable[P, Check]:
+    """Makes checks of what is expected; the lines, which `finds` takes first, come later."""
+
+    @wraps(finds)
+    def expecting(*expected: P.args, **named: P.kwargs) -> Check:
+        return lambda lines: finds(lines, *expected, **named)
+
+    return expecting
+
+
+def graded(holds: bool | np.bool, in_shape: bool | np.bool, number: str) -> Finding:
+    """A finding that holds, or else holds in shape, or else does not."""
+    return Finding(Outcome.HOLDS if holds else Outcome.SHAPE if in_shape else Outcome.FAILS, number)
+
+
+@prepared
+def below(lines: Lines, low: str, high: str, factor: float = 1.0) -> Finding:
     """Line `low` is nowhere above `factor` times line `high`; in shape if so on average."""
-
-    def check(lines: Lines) -> Finding:
-        one, other = lines.together(low, high)
-        if not len(one):
-            return Finding(Outcome.NOT_RUN, "no place in common")
-        fine = one <= factor * other + 1e-12
-        on_average = one.mean() <= factor * other.mean() + 1e-12
-        verdict = Outcome.HOLDS if fine.all() else Outcome.SHAPE if on_average else Outcome.FAILS
-        places = f"at {np.count_nonzero(fine)} of {len(fine)} points"
-        return Finding(
-            verdict, f"{low} {_said(one.mean())}, {high} {_said(other.mean())} on average; so {places}"
-        )
-
-    return check
+    one, other = lines.together(low, high)
+    if not len(one):
+        return Finding(Outcome.NOT_RUN, "no place in common")
+    fine = one <= factor * other + 1e-12
+    on_average = one.mean() <= factor * other.mean() + 1e-12
+    places = f"at {np.count_nonzero(fine)} of {len(fine)} points"
+    said = f"{low} {_said(one.mean())}, {high} {_said(other.mean())} on average; so {places}"
+    return graded(fine.all(), on_average, said)
 
 
-def lower(low: str, high: str) -> Check:
+@prepared
+def lower(lines: Lines, low: str, high: str) -> Finding:
     """Line `low` is lower than line `high` on average, wherever their points lie; there is no shape of this."""
-
-    def check(lines: Lines) -> Finding:
-        one, other = float(lines.y(low).mean()), float(lines.y(high).mean())
-        verdict = Outcome.HOLDS if one <= other else Outcome.FAILS
-        return Finding(verdict, f"{low} {_said(one)}, {high} {_said(other)}")
-
-    return check
+    one, other = float(lines.y(low).mean()), float(lines.y(high).mean())
+    return graded(one <= other, False, f"{low} {_said(one)}, {high} {_said(other)}")
 
 
 def at_most(line: str, limit: float, loosely: float | None = None) -> Check:
@@ -67,16 +76,12 @@ def at_least(line: str, limit: float, loosely: float | None = None) -> Check:
     return _bounded(line, "at least", bounds, np.min, lambda v, bound: v >= bound - 1e-12)
 
 
-def near(line: str, x: Value, value: float, within: float) -> Check:
+@prepared
+def near(lines: Lines, line: str, x: Value, value: float, within: float) -> Finding:
     """The line has this value at x, give or take `within`; in shape within three times that."""
-
-    def check(lines: Lines) -> Finding:
-        found = lines.at(line, x)
-        off = abs(found - value)
-        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 3 * within else Outcome.FAILS
-        return Finding(verdict, f"{line} {_said(found)} at {x}, the paper {_said(value)}")
-
-    return check
+    found = lines.at(line, x)
+    off = abs(found - value)
+    return graded(off <= within, off <= 3 * within, f"{line} {_said(found)} at {x}, the paper {_said(value)}")
 
 
 def grows(line: str, by: float = 0.0) -> Check:
@@ -92,40 +97,29 @@ def falls(line: str, by: float = 0.0) -> Check:
     return _trend(line, -1.0, by)
 
 
-def flat(line: str, within: float) -> Check:
+@prepared
+def flat(lines: Lines, line: str, within: float) -> Finding:
     """Highest and lowest value differ by at most `within`; in shape if by twice that."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        spread = float(values.max() - values.min())
-        verdict = (
-            Outcome.HOLDS if spread <= within else Outcome.SHAPE if spread <= 2 * within else Outcome.FAILS
-        )
-        return Finding(verdict, f"{line} between {_said(values.min())} and {_said(values.max())}")
-
-    return check
+    values = lines.y(line)
+    spread = float(values.max() - values.min())
+    said = f"{line} between {_said(values.min())} and {_said(values.max())}"
+    return graded(spread <= within, spread <= 2 * within, said)
 
 
-def told(line: str) -> Check:
+@prepared
+def told(lines: Lines, line: str) -> Finding:
     """The values of a line for information; it holds whatever they are."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        said = _said(values[0]) if len(values) == 1 else f"{_said(values.min())} to {_said(values.max())}"
-        return Finding(Outcome.HOLDS, f"{line} {said} (not judged)")
-
-    return check
+    values = lines.y(line)
+    said = _said(values[0]) if len(values) == 1 else f"{_said(values.min())} to {_said(values.max())}"
+    return Finding(Outcome.HOLDS, f"{line} {said} (not judged)")
 
 
-def all_of(*checks: Check) -> Check:
+@prepared
+def all_of(lines: Lines, *checks: Check) -> Finding:
     """The worst of several findings, with all their numbers."""
-
-    def check(lines: Lines) -> Finding:
-        found = [one(lines) for one in checks]
-        worst = min((f.verdict for f in found), key=_WORST.index)
-        return Finding(worst, "; ".join(f.number for f in found))
-
-    return check
+    found = [one(lines) for one in checks]
+    worst = min((f.verdict for f in found), key=_WORST.index)
+    return Finding(worst, "; ".join(f.number for f in found))
 
 
 def judge(check: Check, lines: Lines) -> Finding:
@@ -136,46 +130,34 @@ def judge(check: Check, lines: Lines) -> Finding:
         return Finding(Outcome.NOT_RUN, "not computed in this run")
 
 
+@prepared
 def _bounded(
+    lines: Lines,
     line: str,
     word: str,
     bounds: tuple[float, float],
     of: Callable[[FloatArray], float],
     fits: Callable[[float, float], bool],
-) -> Check:
-    def check(lines: Lines) -> Finding:
-        found, (limit, loosely) = float(of(lines.y(line))), bounds
-        verdict = (
-            Outcome.HOLDS if fits(found, limit) else Outcome.SHAPE if fits(found, loosely) else Outcome.FAILS
-        )
-        return Finding(verdict, f"{line} {word} {_said(found)}; limit {_said(limit)}")
-
-    return check
+) -> Finding:
+    found, (limit, loosely) = float(of(lines.y(line))), bounds
+    said = f"{line} {word} {_said(found)}; limit {_said(limit)}"
+    return graded(fits(found, limit), fits(found, loosely), said)
 
 
-def _trend(line: str, sign: float, by: float) -> Check:
-    def check(lines: Lines) -> Finding:
-        means = list(lines.places(line).values())
-        if len(means) < 2:
-            return Finding(Outcome.NOT_RUN, "fewer than two places")
-        values, place = sign * lines.y(line), _ranks(lines.points[line][0])
-        steps = values[None, :] - values[:, None]
-        share = float(np.mean(steps[place[:, None] < place[None, :]] >= -1e-12))
-        change = sign * (means[-1] - means[0])
-        verdict = (
-            Outcome.HOLDS
-            if change >= by and change > 0 and share >= 0.75
-            else Outcome.SHAPE
-            if change > 0
-            else Outcome.FAILS
-        )
-        return Finding(verdict, f"{line} from {_said(means[0])} to {_said(means[-1])}")
-
-    return check
+@prepared
+def _trend(lines: Lines, line: str, sign: float, by: float) -> Finding:
+    means = list(lines.places(line).values())
+    if len(means) < 2:
+        return Finding(Outcome.NOT_RUN, "fewer than two places")
+    values, place = sign * lines.y(line), _ranks(lines.points[line][0])
+    steps = values[None, :] - values[:, None]
+    share = float(np.mean(steps[place[:, None] < place[None, :]] >= -1e-12))
+    change = sign * (means[-1] - means[0])
+    said = f"{line} from {_said(means[0])} to {_said(means[-1])}"
+    return graded(change >= by and change > 0 and share >= 0.75, change > 0, said)
 
 
 def _ranks(places: list[Value]) -> IntArray:
-    """The number of each place in their order."""
     known = {place: rank for rank, place in enumerate(dict.fromkeys(places))}
     return np.array([known[place] for place in places], dtype=np.int64)
 

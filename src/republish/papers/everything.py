@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from republish.attacks import Adversary, attack, granted_view
-from republish.datasets import census, hospital
+from republish.datasets import hospital
 from republish.knowledge import Knowledge
 from republish.papers.checks import all_of, at_most, lower, reaches, told
-from republish.papers.releases import GeneratedFiles, SeededSeries, generated
-from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale
+from republish.papers.releases import GeneratedFiles, SeededSeries, generated, replaced
+from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale, figure
 from republish.publishers import (
     BangA,
     BayFrame,
@@ -63,16 +63,7 @@ def run_persistent(scale: Scale, *, setting: str) -> list[Row]:
     """One publisher on a census whose values stay, against attacks that exclude values."""
     views, rows = VIEWS[scale.quick], ROWS[scale.quick]
     people = int(1.2 * rows * (1 + CHURN * views))
-    data = census(
-        people=people,
-        rows=rows,
-        views=views,
-        insert=CHURN,
-        delete=CHURN,
-        update=0,
-        reinsert=0,
-        seed=scale.seed,
-    )
+    data = replaced(people, rows, views, CHURN, scale.seed)
     with generated(data) as files:
         series = _series(files, PERSISTENT[setting](), scale)
         penalty = float(np.mean([series.publish(view).measures.penalty for view in data]))
@@ -100,7 +91,6 @@ def run_changing(scale: Scale, *, setting: str) -> list[Row]:
 
 
 def _series(files: GeneratedFiles, publisher: Publisher, scale: Scale) -> SeededSeries:
-    """A new series beside the generated files."""
     made = SeededSeries.create(
         files.folder / "series",
         files.schema,
@@ -118,21 +108,16 @@ def cells(scale: Scale) -> list[Cell]:
     return persistent + [Cell("changing", run_changing, {"setting": setting}) for setting in CHANGING]
 
 
-def _map(number: int, study: str, attack_name: str, title: str, claims: tuple[Claim, ...]) -> Figure:
-    risk = (
-        ("determined", "people determined (%)")
-        if study == "persistent"
-        else ("gain", "adversary's gain (0 to 1)")
-    )
-    return Figure(
+def _map(number: int, study: str, attack_name: str, title: str, *claims: Claim) -> Figure:
+    determined, gain = ("determined", "people determined (%)"), ("gain", "adversary's gain (0 to 1)")
+    return figure(
         f"Map {number}",
         title,
         study,
-        "penalty",
-        risk[0],
-        "setting",
-        ("mean certainty penalty (0: exact, 1: all hidden)", risk[1]),
-        claims,
+        ("penalty", "mean certainty penalty (0: exact, 1: all hidden)"),
+        determined if study == "persistent" else gain,
+        *claims,
+        line="setting",
         where={"attack": attack_name},
         front=True,
     )
@@ -144,17 +129,15 @@ FIGURES = (
         "persistent",
         "tau",
         f"values that stay, what intersecting and eliminating finds after {VIEWS[False]} releases",
-        (
-            Claim(
-                "Tables protected one by one in small groups fall to intersection; constant signatures do not.",
-                "at least 20 % determined under mondrian k=5, none under m-invariance and tau-safety with m = 6; "
-                "larger groups (k=20) are shown and not judged",
-                all_of(
-                    reaches("mondrian k=5 l=3", 20.0),
-                    told("mondrian k=20 l=6"),
-                    at_most("m-invariance m=6", 0.0),
-                    at_most("tau-safety m=6", 0.0),
-                ),
+        Claim(
+            "Tables protected one by one in small groups fall to intersection; constant signatures do not.",
+            "at least 20 % determined under mondrian k=5, none under m-invariance and tau-safety with m = 6; "
+            "larger groups (k=20) are shown and not judged",
+            all_of(
+                reaches("mondrian k=5 l=3", 20.0),
+                told("mondrian k=20 l=6"),
+                at_most("m-invariance m=6", 0.0),
+                at_most("tau-safety m=6", 0.0),
             ),
         ),
     ),
@@ -163,12 +146,10 @@ FIGURES = (
         "persistent",
         "compromised",
         "values that stay, what 4 % compromised people give away of others",
-        (
-            Claim(
-                "Larger signatures protect better against compromised people.",
-                "m-invariance with m = 6 below m = 3",
-                lower("m-invariance m=6", "m-invariance m=3"),
-            ),
+        Claim(
+            "Larger signatures protect better against compromised people.",
+            "m-invariance with m = 6 below m = 3",
+            lower("m-invariance m=6", "m-invariance m=3"),
         ),
     ),
     _map(
@@ -176,17 +157,15 @@ FIGURES = (
         "persistent",
         "linear",
         "values that stay, all releases solved together, 4 % compromised",
-        (
-            Claim(
-                "The publishers with signatures fall to all equations together; cohorts do not.",
-                "at least 20 % determined under m-invariance, tau-safety and Cor-Split with m = 6; at most 1 % under "
-                "cohorts of 90",
-                all_of(
-                    reaches("m-invariance m=6", 20.0),
-                    reaches("tau-safety m=6", 20.0),
-                    reaches("cor-split m=6 n=3", 20.0),
-                    at_most("cohorts size=90", 1.0),
-                ),
+        Claim(
+            "The publishers with signatures fall to all equations together; cohorts do not.",
+            "at least 20 % determined under m-invariance, tau-safety and Cor-Split with m = 6; at most 1 % under "
+            "cohorts of 90",
+            all_of(
+                reaches("m-invariance m=6", 20.0),
+                reaches("tau-safety m=6", 20.0),
+                reaches("cor-split m=6 n=3", 20.0),
+                at_most("cohorts size=90", 1.0),
             ),
         ),
     ),
@@ -195,15 +174,13 @@ FIGURES = (
         "changing",
         "beliefs",
         "values that change, gain in the last release by following beliefs forward",
-        (
-            Claim(
-                "js-reduce and bayframe keep down what knowledge adds; diversity does not.",
-                "the gain is below .2 under both, above .4 under mondrian l=2",
-                all_of(
-                    reaches("mondrian l=2", 0.4),
-                    at_most("js-reduce j=.6", 0.2),
-                    at_most("bayframe beta=5", 0.2),
-                ),
+        Claim(
+            "js-reduce and bayframe keep down what knowledge adds; diversity does not.",
+            "the gain is below .2 under both, above .4 under mondrian l=2",
+            all_of(
+                reaches("mondrian l=2", 0.4),
+                at_most("js-reduce j=.6", 0.2),
+                at_most("bayframe beta=5", 0.2),
             ),
         ),
     ),
@@ -212,17 +189,15 @@ FIGURES = (
         "changing",
         "joint",
         "values that change, gain in the last release by all releases at once",
-        (
-            Claim(
-                "js-reduce and bayframe keep down the gain of all releases at once too.",
-                "in the last release at most .25 under both",
-                all_of(at_most("js-reduce j=.6", 0.25), at_most("bayframe beta=5", 0.25)),
-            ),
-            Claim(
-                "Diversity does not.",
-                "mondrian l=2 reaches .4",
-                reaches("mondrian l=2", 0.4),
-            ),
+        Claim(
+            "js-reduce and bayframe keep down the gain of all releases at once too.",
+            "in the last release at most .25 under both",
+            all_of(at_most("js-reduce j=.6", 0.25), at_most("bayframe beta=5", 0.25)),
+        ),
+        Claim(
+            "Diversity does not.",
+            "mondrian l=2 reaches .4",
+            reaches("mondrian l=2", 0.4),
         ),
     ),
 )

@@ -14,19 +14,12 @@ from republish.papers.study import Outcome
 if TYPE_CHECKING:
     from republish.papers.run import FigureResult, JudgedClaim, Reproduction
 
-_MARKS = {
-    Outcome.HOLDS: "&#10003;",
-    Outcome.SHAPE: "&#8776;",
-    Outcome.FAILS: "&#10007;",
-    Outcome.OPEN: "?",
-    Outcome.NOT_RUN: "&#8211;",
-}
-_CLASSES = {
-    Outcome.HOLDS: "holds",
-    Outcome.SHAPE: "shape",
-    Outcome.FAILS: "fails",
-    Outcome.OPEN: "open",
-    Outcome.NOT_RUN: "none",
+_LOOKS = {  # the class and the mark of a verdict
+    Outcome.HOLDS: ("holds", "&#10003;"),
+    Outcome.SHAPE: ("shape", "&#8776;"),
+    Outcome.FAILS: ("fails", "&#10007;"),
+    Outcome.OPEN: ("open", "?"),
+    Outcome.NOT_RUN: ("none", "&#8211;"),
 }
 _EXPLAINED_SEED = 7
 _BANDS = (
@@ -117,10 +110,11 @@ def _figure(made: Reproduction, shown: FigureResult) -> str:
 
 def _judged(one: JudgedClaim) -> str:
     verdict = one.finding.verdict
+    look, mark = _LOOKS[verdict]
     return (
         f"<tr><td>{escape(one.claim.says)}</td><td>{escape(one.claim.tolerance)}</td>"
         f"<td>{escape(one.finding.number)}</td>"
-        f'<td class="verdict {_CLASSES[verdict]}">{_MARKS[verdict]} {verdict.value}</td></tr>'
+        f'<td class="verdict {look}">{mark} {verdict.value}</td></tr>'
     )
 
 
@@ -152,16 +146,8 @@ def _origin(made: Reproduction) -> str:
 
 def _written(made: Reproduction) -> list[str]:
     paper = made.paper
-    lines = [
-        f"## {paper.title}",
-        "",
-        paper.citation,
-        "",
-        paper.data,
-        "",
-        f"{_tally(made)}. {_origin(made)}.",
-        "",
-    ]
+    head = (f"## {paper.title}", paper.citation, paper.data, f"{_tally(made)}. {_origin(made)}.")
+    lines = [line for paragraph in head for line in (paragraph, "")]
     lines += [
         "| figure | the paper says | counts as holding if | we found | verdict |",
         "|---|---|---|---|---|",
@@ -169,13 +155,8 @@ def _written(made: Reproduction) -> list[str]:
     whys = []
     for shown in made.shown:
         for one in shown.judged:
-            cells = (
-                shown.figure.name,
-                one.claim.says,
-                one.claim.tolerance,
-                one.finding.number,
-                one.finding.verdict.value,
-            )
+            claim, finding = one.claim, one.finding
+            cells = (shown.figure.name, claim.says, claim.tolerance, finding.number, finding.verdict.value)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         if note := _note(made, shown):
             whys.append(f"- **{shown.figure.name}**, note: {note}")

@@ -130,7 +130,6 @@ def _map(panel: Any, lines: Lines) -> None:
 
 
 def _spots(lines: Lines) -> list[tuple[str, float, float]]:
-    """Name and place of every point of a map."""
     return [(name, float(x[0]), float(y[0])) for name, (x, y) in lines.points.items()]
 
 

@@ -23,7 +23,7 @@ from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view
 from republish.publishers import Publisher
 from republish.release.release import Release, build_release
-from republish.schema.schema import Schema, read_schema
+from republish.schema import Schema, read_schema
 from republish.secret import Secret
 from republish.series import Series
 
@@ -76,7 +76,6 @@ class Trail:
         self.last: PublishedView | None = None
 
     def add(self, one: PublishedView) -> None:
-        """Keep the next release."""
         assert one.view.people is not None
         self._seen.append((one.view.people, one.view.codes, one.rows, one.grouping))
         self.last = one
@@ -108,7 +107,6 @@ class SeededSeries(Series):
     """A stored series whose secret follows from its seed, so that a study can be run again and gives the same."""
 
     def secret(self) -> Secret:
-        """The secret of its seed."""
         return secret_of(self.policy.seed)
 
 
@@ -138,7 +136,23 @@ def generated(data: CensusSeries | HospitalSeries) -> Iterator[GeneratedFiles]:
         yield GeneratedFiles(folder, schema, known, sorted((folder / "views").iterdir()))
 
 
+def replaced(people: int, rows: int, views: int, share: float, seed: int) -> CensusSeries:
+    """A census of which this share is exchanged from view to view, and nobody changes or comes back."""
+    return census(people, rows, views, insert=share, delete=share, update=0, reinsert=0, seed=seed)
+
+
 def census_schema() -> Schema:
     """The schema of every census series."""
     with generated(census(people=10, rows=1, views=1)) as data:
         return data.schema
+
+
+def read_views(
+    tables: Iterable[pl.DataFrame | Path], schema: Schema, secret: Secret
+) -> tuple[Microdata, ...]:
+    """The views of a series with pseudonyms, read as they would be for publication."""
+    values, found = None, []
+    for table in tables:
+        found.append(read_view(table, schema, values).pseudonymous(secret))
+        values = found[-1].values
+    return tuple(found)

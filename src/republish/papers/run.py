@@ -46,14 +46,12 @@ class Reproduction:
     code: str = "code not recorded"
 
     def count(self, verdict: Outcome) -> int:
-        """How many claims were judged so."""
         return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
 
     def _repr_html_(self) -> str:
         return page.reproduction_html(self)
 
     def as_dict(self) -> dict[str, object]:
-        """Everything that was found, as plain values."""
         return {
             "paper": self.paper.name,
             "quick": self.scale.quick,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from republish.arrays import FloatArray
 
 Value = str | float | int | bool
 Row = dict[str, Value]
+Axis = tuple[str, str]
 
 
 class Outcome(Enum):
@@ -45,13 +47,10 @@ class Scale:
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation, kept once it is finished: `run(scale, **settings)` returns rows.
+    """One computation, kept once it is finished: `run(scale, **settings)` returns rows of a `study`.
 
-    Attributes:
-        study: whose rows these are; figures name the study that they show.
-        run: a function of a module, so that another process can call it.
-        settings: what it is called with, and columns of its rows.
-        timed: its rows tell how long something took, so nothing else runs meanwhile.
+    `run` is a function of a module, so that another process can call it; `settings` are columns of its rows too. Where
+    rows tell how long something took, it is `timed` and nothing else runs meanwhile.
     """
 
     study: str
@@ -70,15 +69,12 @@ class Lines:
     points: Mapping[str, tuple[list[Value], FloatArray]]
 
     def y(self, name: str) -> FloatArray:
-        """The values of one line."""
         return self.points[name][1]
 
     def at(self, name: str, x: Value) -> float:
-        """The value of one line at one place."""
         return self.places(name)[x]
 
     def places(self, name: str) -> dict[Value, float]:
-        """Every place of one line, and its value there."""
         found: dict[Value, list[float]] = {}
         for x, y in zip(*self.points[name], strict=True):
             found.setdefault(x, []).append(float(y))
@@ -93,13 +89,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of a figure, in our words.
-
-    Attributes:
-        says: the claim.
-        tolerance: what counts as holding, in words; the same as `check` decides.
-        check: looks at our numbers.
-    """
+    """What the paper says of a figure, in our words; `tolerance` says what counts as holding, as `check` decides."""
 
     says: str
     tolerance: str
@@ -110,15 +100,9 @@ class Claim:
 class Figure:
     """One figure or table of a paper, made of the rows of one study.
 
+    `line` is the column that tells lines apart; `labels` are of both axes, with units.
+
     Attributes:
-        name: as the paper numbers it.
-        title: what is to be seen.
-        study: whose rows.
-        x: the column along the axis.
-        y: the column of the values.
-        line: the column that tells lines apart.
-        labels: of the two axes, with units.
-        claims: what the paper says of it.
         where: which rows: columns with the value, or the values, they must have.
         bars: bars instead of lines.
         points: points that no line joins; all are kept where several share a place.
@@ -177,18 +161,16 @@ class Figure:
         )
 
 
+def figure(
+    name: str, title: str, study: str, x: Axis, y: Axis, *claims: Claim, line: str = "line", **how: Any
+) -> Figure:
+    """A figure with these claims; an axis is a column and its label."""
+    return Figure(name, title, study, x[0], y[0], line, (x[1], y[1]), claims, **how)
+
+
 @dataclass(frozen=True)
 class Paper:
-    """A paper's experiments.
-
-    Attributes:
-        name: as it is asked for on the command line.
-        title: of the page.
-        citation: what is reproduced.
-        data: what our data are, and how they differ from the paper's.
-        cells: all computations at a scale.
-        figures: in the order of the paper.
-    """
+    """A paper's experiments; `data` says what ours are and how they differ from the paper's."""
 
     name: str
     title: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -20,13 +20,9 @@ def spread_batches(counted: pl.DataFrame, tasks: int) -> Iterator[Block]:
     yield from spread(counted, counted["group"].to_numpy() % tasks, BATCHES)
 
 
-@dataclass(frozen=True)
-class FittingBatches:
+def fit_batches(blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that compares how many people and how many values some batches have."""
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The check."""
-        yield fact(_compared(tables_of(blocks, BATCHES)))
+    yield fact(_compared(tables_of(blocks, BATCHES)))
 
 
 def _compared(counted: pl.DataFrame) -> Check:

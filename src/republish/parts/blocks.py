@@ -47,39 +47,30 @@ class Mover(Protocol[Data]):
 
     def columns(self, view: Any) -> list[str]:
         """The names of the columns of a raw view."""
-        ...
 
     def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> Data:
         """What chunks of these columns of a raw view become."""
-        ...
 
     def blocks(self, blocks: Sequence[Block]) -> Data:
         """Some blocks made here, small ones such as names of files."""
-        ...
 
     def map(self, data: Data, kinds: Sequence[str], task: Task) -> Data:
         """What blocks of these kinds become, each for itself."""
-        ...
 
     def exchange(self, data: Sequence[Data], kinds: Sequence[str], tasks: int, task: Task) -> Data:
         """What all blocks of these kinds for the same task become together."""
-        ...
 
     def keep(self, data: Data) -> Data:
         """The same blocks, made once for all who read them; `release` gives them up."""
-        ...
 
     def forget(self, data: Data) -> None:
         """Give up some blocks that were kept, before the others."""
-        ...
 
     def facts(self, data: Data) -> list[Any]:
         """The facts among the blocks; nothing else comes back from the tasks."""
-        ...
 
     def release(self) -> None:
         """Give up what was kept."""
-        ...
 
 
 def in_order(blocks: Iterable[Block]) -> list[Block]:
@@ -157,7 +148,6 @@ class Guarded:
     task: Callable[[Any], Iterable[Block]]
 
     def __call__(self, given: Any) -> Iterator[Block]:
-        """The blocks of the task, or the problem in their place."""
         made: list[Block] = []
         try:
             made.extend(self.task(given))

@@ -5,23 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from republish.attacks.adversary import Adversary
 from republish.errors import PolicyError
+from republish.metrics import Measures
 from republish.parts.attack.run import EXCLUDING, FoundInParts, attack_in_parts
 from republish.parts.blocks import Mover
 from republish.parts.measure import measure_in_parts
 from republish.parts.publish.run import STEPS, InParts, Workforce
 from republish.parts.verify.run import verify_in_parts
-from republish.publishing.result import ReleaseOptions
+from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.run import Progress, publish
-
-if TYPE_CHECKING:
-    from republish.metrics import Measures
-    from republish.publishing.result import Published
-    from republish.series import Series
-    from republish.verify.series import SeriesVerification
+from republish.series import Series
+from republish.verify.series import SeriesVerification
 
 PART_ROWS = 250_000
 
@@ -34,7 +31,6 @@ class Engine(ABC):
     steps: ClassVar[tuple[str, ...]] = STEPS
 
     def __post_init__(self) -> None:
-        """Refuse parts that cannot be."""
         for name, found in (("part_rows", self.part_rows), ("parts", self.parts)):
             if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 1):
                 raise PolicyError(f"{name} must be a whole number of at least 1")

@@ -21,7 +21,6 @@ class Here(Engine):
     parts: int | None = None
 
     def mover(self) -> HereMover:
-        """What moves the blocks of one piece of work."""
         return HereMover()
 
 
@@ -31,22 +30,18 @@ class HereMover:
     chunk_rows = 1 << 16
 
     def columns(self, view: Any) -> list[str]:
-        """The names of the columns of a raw view."""
         return read_table(view).columns
 
     def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> list[Block]:
-        """What chunks of these columns of a raw view become."""
         frame = read_table(view).select(columns)
         guarded = Guarded(chunk)
         starts = range(0, max(frame.height, 1), self.chunk_rows)
         return [block for start in starts for block in guarded(frame[start : start + self.chunk_rows])]
 
     def blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """Some blocks made here."""
         return list(blocks)
 
     def map(self, data: Iterable[Block], kinds: Sequence[str], task: Task) -> list[Block]:
-        """What blocks of these kinds become, each for itself."""
         guarded = Guarded(task)
         made = [found for block in data if block.kind in kinds for found in guarded([block])]
         return made + [block for block in data if block.kind == PROBLEM]
@@ -54,7 +49,6 @@ class HereMover:
     def exchange(
         self, data: Sequence[Iterable[Block]], kinds: Sequence[str], tasks: int, task: Task
     ) -> list[Block]:
-        """What all blocks of these kinds for the same task become together."""
         waiting: dict[int, list[Block]] = defaultdict(list)
         problems = []
         for block in chain.from_iterable(data):
@@ -66,15 +60,12 @@ class HereMover:
         return problems + [made for to in sorted(waiting) for made in guarded(in_order(waiting[to]))]
 
     def keep(self, data: Iterable[Block]) -> list[Block]:
-        """The same blocks."""
         return list(data)
 
     def forget(self, data: list[Block]) -> None:
-        """Give up some blocks that were kept."""
         data.clear()
 
     def facts(self, data: Iterable[Block]) -> list[Any]:
-        """The facts among the blocks."""
         return facts_of(data)
 
     def release(self) -> None:

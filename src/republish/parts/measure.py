@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,11 +37,9 @@ from republish.release.two_tables import (
     values_of,
 )
 from republish.requirements import Whole
-from republish.schema.schema import Schema
+from republish.schema import Schema
+from republish.series import Series
 from republish.sources.paths import read_csv, tables_together
-
-if TYPE_CHECKING:
-    from republish.series import Series
 
 TABLE_FILE, FALSE_FILE, TABLE = "table file", "counterfeits file", "table"
 BOTH, VALUES, PEOPLE = "both", "values", "people"
@@ -111,7 +110,7 @@ def stored_tables(
             for name, measured in payload["files"].items()
             if name.startswith(prefix)
         )
-        two, suppressed = "batches" in payload, payload["suppressed"]
+        two, suppressed = "two_tables" in payload, payload["suppressed"]
         false = tuple(file[0] for name, file in files if _is_of(name, COUNTERFEITS))
         shards = Sizes.of(payload["rows"], part_rows, parts).parts
         for shows, table in _FILES.items():
@@ -124,7 +123,7 @@ def stored_tables(
                     series.scales(number),
                     tuple(file for name, file in files if _is_of(name, table)),
                     () if shows == PEOPLE else false,
-                    payload["batches" if shows == VALUES else "groups"],
+                    payload["two_tables"]["batches"] if shows == VALUES else payload["groups"],
                     0 if two else suppressed,  # people without a batch are shown all the same
                     found[-1].first + found[-1].shards if found else 0,
                     shards,
@@ -169,50 +168,43 @@ def codes_in(frame: pl.DataFrame, schema: Schema, values: pl.Series) -> IntArray
     return codes
 
 
-@dataclass(frozen=True)
-class Splitting:
-    """The task that sends the rows of stored tables to shards, groups whole."""
+def split_tables(schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task that sends the rows of stored tables to shards, groups whole.
 
-    schema: Schema
-    releases: tuple[Stored, ...]
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows, a block for each shard; and how many have each sensitive code."""
-        for block in blocks:
-            i, j = map(int, block.data.split())
-            one = self.releases[i]
-            if block.kind == FALSE_FILE:
-                false = one.statistics(j)
-                yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
-                continue
-            frame = one.rows_of(read_intact(*one.tables[j]))
-            yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
-            if one.schema(self.schema).sensitive is not None:
-                values = one.scales.values
-                yield fact((i, np.bincount(codes_in(frame, self.schema, values), minlength=len(values))))
+    The rows, a block for each shard; and how many have each sensitive code.
+    """
+    for block in blocks:
+        i, j = map(int, block.data.split())
+        one = releases[i]
+        if block.kind == FALSE_FILE:
+            false = one.statistics(j)
+            yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
+            continue
+        frame = one.rows_of(read_intact(*one.tables[j]))
+        yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
+        if one.schema(schema).sensitive is not None:
+            values = one.scales.values
+            yield fact((i, np.bincount(codes_in(frame, schema, values), minlength=len(values))))
 
 
-@dataclass(frozen=True)
-class AddingMeasures:
+def measure_shard(
+    schema: Schema,
+    releases: tuple[Stored, ...],
+    wholes: tuple[Whole, ...],
+    workloads: tuple[Workload, ...] | None,
+    blocks: Sequence[Block],
+) -> Iterator[Block]:
     """The task that measures a shard as a release of its own."""
-
-    schema: Schema
-    releases: tuple[Stored, ...]
-    wholes: tuple[Whole, ...]
-    workloads: tuple[Workload, ...] | None
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The release, its sums, and the answers to the workload."""
-        task = blocks[0].to
-        i = bisect_right([one.first for one in self.releases], task) - 1
-        one = self.releases[i]
-        shard, large = _shard(blocks, one.shift(task)), (one.scales.values, self.wholes[i])
-        if one.shows == VALUES:
-            yield fact((i, sums_of_values(values_of(shard, self.schema, one.scales), large), None))
-            return
-        release = release_of(shard, one.schema(self.schema), one.scales)
-        answers = None if self.workloads is None else estimated_counts(release, self.workloads[one.release])
-        yield fact((i, sums_of(release, large), answers))
+    task = blocks[0].to
+    i = bisect_right([one.first for one in releases], task) - 1
+    one = releases[i]
+    shard, large = _shard(blocks, one.shift(task)), (one.scales.values, wholes[i])
+    if one.shows == VALUES:
+        yield fact((i, sums_of_values(values_of(shard, schema, one.scales), large), None))
+        return
+    release = release_of(shard, one.schema(schema), one.scales)
+    answers = None if workloads is None else estimated_counts(release, workloads[one.release])
+    yield fact((i, sums_of(release, large), answers))
 
 
 def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
@@ -227,19 +219,12 @@ def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
     return GroupedTable(tables_together(tables), false.with_columns(back) if false.height else None)
 
 
-@dataclass(frozen=True)
-class Answering:
+def answer_queries(
+    schema: Schema, release: Release, values: pl.Series, workload: Workload, frame: pl.DataFrame
+) -> Iterator[Block]:
     """The task that counts what a workload asks for in some rows of a raw view."""
-
-    schema: Schema
-    release: Release
-    values: pl.Series
-    workload: Workload
-
-    def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """How many rows there are, and how many each query matches."""
-        view = aligned(read_view(plain(frame), self.schema, self.values), self.release)
-        yield fact((view.rows, true_counts(view, self.workload)))
+    view = aligned(read_view(plain(frame), schema, values), release)
+    yield fact((view.rows, true_counts(view, workload)))
 
 
 def measure_in_parts(
@@ -261,14 +246,18 @@ def measure_in_parts(
         raise ViewError(f"there must be one raw view a release: {len(releases)} releases, {len(truth)} views")
     try:
         split = mover.keep(
-            mover.map(mover.blocks(file_names(tables)), [TABLE_FILE, FALSE_FILE], Splitting(schema, tables))
+            mover.map(
+                mover.blocks(file_names(tables)),
+                [TABLE_FILE, FALSE_FILE],
+                partial(split_tables, schema, tables),
+            )
         )
         wholes = _wholes(schema, tables, mover.facts(split))
         asked = (
             None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
         )
         tasks = sum(one.shards for one in tables)
-        added = AddingMeasures(schema, tables, wholes, asked)
+        added = partial(measure_shard, schema, tables, wholes, asked)
         found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
         sums: list[list[Sums]] = [[] for _ in releases]
         answers: list[FloatArray] = [np.zeros(queries) for _ in releases]
@@ -311,8 +300,8 @@ def _query_error(
     """The rows of a raw view, and how far the counts from the release are from those of the view."""
     schema.require_labels(mover.columns(view))
     narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
-    answering = Answering(
-        narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
+    answering = partial(
+        answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
     )
     found = mover.facts(mover.rows(view, narrow.published_columns, answering))
     true = np.sum([np.zeros(queries, dtype=np.int64), *(counts for _, counts in found)], axis=0)

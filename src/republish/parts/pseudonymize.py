@@ -45,29 +45,21 @@ def tally_of(people: WordArray, digests: WordArray, codes: IntArray) -> int:
     return int((mixed ^ (mixed >> np.uint64(29))).sum(dtype=np.uint64))
 
 
-@dataclass(frozen=True)
-class Pseudonymizing:
+def pseudonymize(
+    domains: Domains, secret: Secret, buckets: int, row_digests: int, release: int, frame: pl.DataFrame
+) -> Iterator[Block]:
     """The task that turns raw rows into people: coordinates and codes of the whole view, no identifier."""
-
-    domains: Domains
-    secret: Secret
-    buckets: int
-    row_digests: int
-    release: int
-
-    def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """The people of a chunk, a block for each bucket."""
-        read = read_view(plain(frame), self.domains.schema, self.domains.values)
-        assert read.identifiers is not None
-        if self.release == 1:  # later the people who are recognised tell how identifiers are spelled
-            require_whole(read.identifiers, self.domains.schema)
-        people = self.secret.pseudonyms(read.identifiers)
-        view = self.domains.view(read.points, read.codes, read.insensitive, people)
-        if len(read.values) > len(self.domains.values) or not self.domains.hold(read.points):
-            raise ViewError(CHANGED)
-        made = frame_of(view, view.row_digests(self.secret, self.row_digests))
-        yield from spread(made, bucket_of(people[:, 0], self.buckets), VIEW)
-        yield fact({"rows": view.rows})
+    read = read_view(plain(frame), domains.schema, domains.values)
+    assert read.identifiers is not None
+    if release == 1:  # later the people who are recognised tell how identifiers are spelled
+        require_whole(read.identifiers, domains.schema)
+    people = secret.pseudonyms(read.identifiers)
+    view = domains.view(read.points, read.codes, read.insensitive, people)
+    if len(read.values) > len(domains.values) or not domains.hold(read.points):
+        raise ViewError(CHANGED)
+    made = frame_of(view, view.row_digests(secret, row_digests))
+    yield from spread(made, bucket_of(people[:, 0], buckets), VIEW)
+    yield fact({"rows": view.rows})
 
 
 def frame_of(view: Microdata, digests: WordArray) -> pl.DataFrame:
@@ -108,19 +100,17 @@ def memory_in(frame: pl.DataFrame, release: int, counts: pl.DataFrame | None = N
     return memory_of(known.select(*KEY, *columns).rename(names), release, counts)
 
 
-@dataclass(frozen=True)
-class Recalling:
-    """The task that reads files of the memory, each with the digest and size that the ledger recorded; oldest first."""
+def recall(
+    files: tuple[tuple[Path, dict[str, Any]], ...], buckets: int, blocks: Sequence[Block]
+) -> Iterator[Block]:
+    """The task that reads files of the memory, each with the digest and size that the ledger recorded; oldest first.
 
-    files: tuple[tuple[Path, dict[str, Any]], ...]
-    buckets: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """What is remembered, a block for each bucket; a block names the place of a file in the list."""
-        for block in blocks:
-            age = int(block.data)
-            stored = read_intact(*self.files[age]).with_columns(pl.lit(age, pl.Int32).alias(_AGE))
-            yield from spread(stored, bucket_of(stored[KEY[0]].to_numpy(), self.buckets), MEMORY)
+    What is remembered, a block for each bucket; a block names the place of a file in the list.
+    """
+    for block in blocks:
+        age = int(block.data)
+        stored = read_intact(*files[age]).with_columns(pl.lit(age, pl.Int32).alias(_AGE))
+        yield from spread(stored, bucket_of(stored[KEY[0]].to_numpy(), buckets), MEMORY)
 
 
 def newest(memory: pl.DataFrame) -> pl.DataFrame:
@@ -130,41 +120,37 @@ def newest(memory: pl.DataFrame) -> pl.DataFrame:
     return memory.sort(_AGE, maintain_order=True).unique(KEY, keep="last", maintain_order=True).drop(_AGE)
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """The task of one bucket: everyone in the view with what is remembered of her."""
+def meet_memory(release: int, identifier: str, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket: everyone in the view with what is remembered of her.
 
-    release: int
-    identifier: str
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The people of the bucket, sorted by pseudonym; and how they differ from the last release."""
-        view, remembered = tables_of(blocks, VIEW), newest(tables_of(blocks, MEMORY))
-        memory = memory_of(remembered, self.release - 1)
-        people = people_of(view) if view.height else np.empty((0, 2), dtype=np.uint64)
-        order = order_of(people)
-        people = people[order]
-        repeated = int(np.count_nonzero((people[1:] == people[:-1]).all(axis=1)))
-        if repeated:
-            raise ViewError(
-                f"column {self.identifier}: at most one row a person a view; {repeated} rows of one part repeat an "
-                "identifier. Keep one row a person, for example the latest"
-            )
-        seen = Memory(
-            people,
-            {ROW: np.empty(0, np.uint64), CODE: np.empty(0, np.int32)}
-            if not view.height
-            else {ROW: view[ROW].to_numpy()[order], CODE: view[CODE].to_numpy()[order]},
+    The people of the bucket, sorted by pseudonym; and how they differ from the last release.
+    """
+    view, remembered = tables_of(blocks, VIEW), newest(tables_of(blocks, MEMORY))
+    memory = memory_of(remembered, release - 1)
+    people = people_of(view) if view.height else np.empty((0, 2), dtype=np.uint64)
+    order = order_of(people)
+    people = people[order]
+    repeated = int(np.count_nonzero((people[1:] == people[:-1]).all(axis=1)))
+    if repeated:
+        raise ViewError(
+            f"column {identifier}: at most one row a person a view; {repeated} rows of one part repeat an "
+            "identifier. Keep one row a person, for example the latest"
         )
-        tally = tally_of(people, seen.columns[ROW], seen.columns[CODE])
-        yield fact(Met(view.height, compare(seen, self.release, memory), memory.size, tally))
-        if not view.height:
-            return
-        view = view[order]
-        if remembered.height:
-            names = {name: f"{_PAST}{name}" for name in remembered.columns if name not in KEY}
-            view = view.join(remembered.rename(names), on=list(KEY), how="left", maintain_order="left")
-        yield table_block(view, blocks[0].to, VIEW)
+    seen = Memory(
+        people,
+        {ROW: np.empty(0, np.uint64), CODE: np.empty(0, np.int32)}
+        if not view.height
+        else {ROW: view[ROW].to_numpy()[order], CODE: view[CODE].to_numpy()[order]},
+    )
+    tally = tally_of(people, seen.columns[ROW], seen.columns[CODE])
+    yield fact(Met(view.height, compare(seen, release, memory), memory.size, tally))
+    if not view.height:
+        return
+    view = view[order]
+    if remembered.height:
+        names = {name: f"{_PAST}{name}" for name in remembered.columns if name not in KEY}
+        view = view.join(remembered.rename(names), on=list(KEY), how="left", maintain_order="left")
+    yield table_block(view, blocks[0].to, VIEW)
 
 
 @dataclass(frozen=True)

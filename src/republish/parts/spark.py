@@ -35,7 +35,6 @@ class Spark(Engine):
     parts: int | None = None
 
     def mover(self) -> SparkMover:
-        """What moves the blocks of one piece of work."""
         return SparkMover(self.session)
 
     def walking_mover(self) -> SparkMover:
@@ -57,27 +56,22 @@ class SparkMover:
         self._kept: list[DataFrame] = []
 
     def columns(self, view: Any) -> list[str]:
-        """The names of the columns of a raw view."""
         return [name for name in self._frame(view).columns if name != _RAGGED]
 
     def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> DataFrame:
-        """What chunks of these columns of a raw view become."""
         frame = self._frame(view)
         wanted = [*columns, *([_RAGGED] if _RAGGED in frame.columns else [])]
         chosen = frame.select([f"`{name.replace('`', '``')}`" for name in wanted])
         return chosen.mapInArrow(_OnRows(Guarded(_Even(chunk))), _SCHEMA)
 
     def blocks(self, blocks: Sequence[Block]) -> DataFrame:
-        """Some blocks made here, spread over the executors."""
         made = self._session.createDataFrame([(b.to, b.kind, bytearray(b.data)) for b in blocks], _SCHEMA)
         return made.repartition(max(1, len(blocks))) if blocks else made
 
     def map(self, data: DataFrame, kinds: Sequence[str], task: Task) -> DataFrame:
-        """What blocks of these kinds become, each for itself."""
         return _chosen(data, kinds).mapInArrow(_OnBlocks(Guarded(task), single=True), _SCHEMA)
 
     def exchange(self, data: Sequence[DataFrame], kinds: Sequence[str], tasks: int, task: Task) -> DataFrame:
-        """What all blocks of these kinds for the same task become together."""
         together = _chosen(data[0], kinds)
         for more in data[1:]:
             together = together.unionAll(_chosen(more, kinds))
@@ -95,7 +89,6 @@ class SparkMover:
         return self._kept[-1]
 
     def forget(self, data: DataFrame) -> None:
-        """Give up some blocks that were kept, before the others."""
         self._kept = [one for one in self._kept if one is not data]
         data.unpersist()
 
@@ -112,7 +105,6 @@ class SparkMover:
         return facts_of(Block(row["to"], row["kind"], bytes(row["data"])) for row in rows)
 
     def release(self) -> None:
-        """Give up the blocks that were kept."""
         while self._kept:
             try:
                 self._kept.pop().unpersist()
@@ -136,7 +128,6 @@ class SparkMover:
         return self._session.read.options(**options).schema(schema).csv(path)
 
     def _frame(self, view: Any) -> DataFrame:
-        """The view as Spark sees it; CSV cells are text."""
         from pyspark.sql import DataFrame
 
         if isinstance(view, DataFrame):

@@ -21,7 +21,7 @@ from republish.microdata import MISSING, Axis, Microdata, no_codes, read_view, s
 from republish.parts.blocks import Block, fact
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.requirements import Whole
-from republish.schema.schema import Category, Column, Ordered, Schema
+from republish.schema import Category, Column, Ordered, Schema
 from republish.sources.direct_identifiers import Sampled
 from republish.spatial.cube import Cube, cube_of
 
@@ -55,11 +55,9 @@ class Surveying:
 
     @property
     def columns(self) -> list[str]:
-        """The columns it needs."""
         return list(self.schema.published_columns)
 
     def __call__(self, frame: pl.DataFrame) -> Iterator[Block]:
-        """The facts of a chunk."""
         schema = self.schema
         narrow = replace(schema, identifier=None, dropped=(), normal=())
         view = read_view(plain(frame), narrow)
@@ -104,7 +102,6 @@ class Domains:
     """The least and the greatest coordinate of the view in every column of numbers or dates; inf and -inf for none."""
 
     def view(self, points: Any, codes: IntArray, insensitive: pl.DataFrame, people: Any) -> Microdata:
-        """Some rows of the view, with the axes and values of the whole."""
         return Microdata(self.schema, None, points, self.axes, codes, self.values, insensitive, people)
 
     def hold(self, points: FloatArray) -> bool:

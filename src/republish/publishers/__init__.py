@@ -38,6 +38,7 @@ __all__ = [
     "knowing_publishers",
     "make_publisher",
     "parameters_of",
+    "two_table_parameters",
 ]
 
 
@@ -87,6 +88,12 @@ def make_publisher(
     return kind(**given | {"require": require})
 
 
+def two_table_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a publisher of that name in two tables: those given, and what serves two tables better."""
+    usual = PUBLISHERS[name].two_table_defaults if name in PUBLISHERS else {}
+    return {**usual, **parameters}
+
+
 def knowing_publishers() -> str:
     """Which publishers make use of knowledge, in words."""
     return " and ".join(name for name, kind in sorted(PUBLISHERS.items()) if kind.uses_knowledge)
@@ -104,6 +111,6 @@ def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
     try:
         if field.type == "int | str":
             return int(value) if value.lstrip("-").isdigit() else value
-        return int(value) if field.type == "int" else float(value)
+        return int(value) if field.type in ("int", "int | None") else float(value)
     except ValueError:
         raise PolicyError(f"{name}: {field.name} must be a number") from None

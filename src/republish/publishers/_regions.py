@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
 from republish.grouping import Regions
-
-if TYPE_CHECKING:
-    from republish.microdata import Axis, Microdata
-    from republish.spatial.bang.bang_file import BangIndex
-    from republish.spatial.cube import LinearScale
+from republish.microdata import Axis, Microdata
+from republish.spatial.bang.bang_file import BangIndex
+from republish.spatial.cube import LinearScale
 
 _WORD = 64
 _LISTED = 1 << 20  # whole numbers of a domain, at most

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from republish.errors import PolicyError
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
 from republish.memory.signatures import remember_signatures
+from republish.microdata import Microdata
 from republish.publishers.contract import Publisher
 from republish.requirements import (
     EntropyLDiversity,
@@ -17,11 +20,6 @@ from republish.requirements import (
     WeakMUniqueness,
     only_requirements,
 )
-
-if TYPE_CHECKING:
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 _BOUNDED_BY_M = (
     KAnonymity,
@@ -57,7 +55,6 @@ class SignaturePublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (MUniqueness(self.m), *self.require)
 
     @property
@@ -66,5 +63,4 @@ class SignaturePublisher(Publisher):
         return None
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the signature of everyone in the view."""
         return remember_signatures(view, grouping, memory)

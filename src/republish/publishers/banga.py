@@ -15,30 +15,27 @@ are forgotten all of it goes, and the next release builds its index anew. See `B
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping, Regions
 from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._regions import regions_of
 from republish.publishers.contract import Partitioner
 from republish.requirements import KAnonymity, compile_rules, satisfied
+from republish.schema import Schema
 from republish.spatial.bang.bang_file import BangIndex, Sensitive, bulk_load
 from republish.spatial.break_points import require_scales
 from republish.spatial.cube import cube_of
 from republish.spatial.dendrogram.dendrogram import MERGES, Dendrogram, dendrogram_of
 from republish.spatial.region_table import regions_table, stored_regions
 from republish.spatial.resolutions import ENOUGH, NONE, bits_of, bits_text, scales_of, scales_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from republish.microdata import Microdata
-    from republish.schema.schema import Schema
 
 SHAPES = ("box", "region")
 
@@ -110,7 +107,6 @@ class BangA(Partitioner):
     cell_parameters: ClassVar[tuple[str, ...]] = ("scales",)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= self.k:
             raise PolicyError(f"m must be a whole number from 1 to k={self.k}; found {self.m!r}")

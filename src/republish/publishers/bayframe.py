@@ -50,7 +50,6 @@ class BayFrame(OrderedPublisher, _Likeness):
     )
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "beta", BetaLikeness(self.beta).beta)
         super().__post_init__()
 
@@ -82,7 +81,6 @@ class BayFrame(OrderedPublisher, _Likeness):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
         steps = last_values(self.steps)
         return Reasoning(self.knowledge, self.posterior, steps, self.form, self.cascade)
 

@@ -15,16 +15,12 @@ function that n-Choose minimises over (Fig. 3); Theorem 2 as printed carries flo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from republish.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -98,6 +94,6 @@ def _numbers(name: str, given: ArrayLike) -> FloatArray:
     return array.astype(np.float64)
 
 
-def _require(rule: str, holds: np.typing.NDArray[np.bool_]) -> None:
+def _require(rule: str, holds: BoolArray) -> None:
     if not holds.all():
         raise PolicyError(f"{rule}; found {holds.size - np.count_nonzero(holds)} that are not; correct them")

@@ -22,24 +22,21 @@ publisher; docs/cohorts.md has the proof and what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import CannotPublish, PolicyError
+from republish.grouping import Grouping
 from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._cohorts.changes import CohortRules, arrange
-from republish.publishers._cohorts.past import look_back, sighted
+from republish.publishers._cohorts.past import Remembered, look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Remembered
 
 _ROUNDS = 6
 
@@ -55,6 +52,7 @@ class Cohorts(SignaturePublisher):
         together: places of so many different values must be open at once for a cohort to change.
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
+        zone: new cohorts are cut inside zones of at least so many near people; everywhere at once where not given.
     """
 
     m: int = 6
@@ -63,10 +61,12 @@ class Cohorts(SignaturePublisher):
     together: int = 3
     max_determined: float = 0.01
     compromised: float = 0.04
+    zone: int | None = None
     require: tuple[Requirement, ...] = ()
 
     name: ClassVar[str] = "cohorts"
     paper: ClassVar[str] = "republish's own: docs/cohorts.md"
+    two_table_defaults: ClassVar[dict[str, Any]] = {"zone": 600}
     summary: ClassVar[str] = (
         "Keeps people together for life, so that no adversary determines more of them than a share that you set."
     )
@@ -74,8 +74,10 @@ class Cohorts(SignaturePublisher):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
         super().__post_init__()
-        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1)):
+        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1), ("zone", self.m)):
             found = getattr(self, parameter)
+            if found is None:
+                continue
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")
         if self.values > self.size:
@@ -87,12 +89,10 @@ class Cohorts(SignaturePublisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (ProbabilisticLDiversity(self.m), *self.require)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
 
     @property
@@ -110,7 +110,7 @@ class Cohorts(SignaturePublisher):
         before = look_back(view, memory, memory.release + 1)
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
-            changes = CohortRules(self.m, self.size, self.values, self.together, still)
+            changes = CohortRules(self.m, self.size, self.values, self.together, still, self.zone)
             grouping = arrange(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
@@ -137,7 +137,6 @@ class Cohorts(SignaturePublisher):
         return np.intersect1d(over, before.living)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
-        """Return the memory with the stays of everyone in the view."""
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))
         return before.remembered(super().remember(view, grouping, memory), view, stays, entry)

@@ -10,19 +10,17 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from republish.grouping import Grouping
+from republish.inference import Reasoning
+from republish.knowledge import Extracted, Knowledge
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.requirements import BTPrivacy, KAnonymity, Requirement, only_requirements
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.inference import Reasoning
-    from republish.knowledge import Extracted, Knowledge
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-    from republish.schema.schema import Schema
+from republish.schema import Schema
 
 _NOT_TEXT = ("require", "knowledge", "whole")
 
@@ -146,13 +144,11 @@ class Partitioner(Publisher):
     require: tuple[Requirement, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "require", only_requirements(self.require))
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (KAnonymity(self.k), *self.require)
 
     @property

@@ -33,25 +33,21 @@ The memory gains one number a person and release. The check of a group takes tim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from republish.arrays import Int64Array
 from republish.errors import PolicyError
 from republish.grouping import Grouping
-from republish.microdata import INTERVAL
+from republish.memory.memory import Memory
+from republish.microdata import INTERVAL, Microdata
 from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement, WeakMUniqueness
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 _GROUP_IN = "group@"
 _LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another code now began a new one
@@ -79,7 +75,6 @@ class CorSplit(SignaturePublisher):
     )
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if not _whole(self.n) or not 1 <= self.n <= self.m:
             raise PolicyError(
@@ -104,7 +99,6 @@ class CorSplit(SignaturePublisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return (WeakMUniqueness(self.m), *self.require)
 
     def in_two_tables(self) -> Self:
@@ -116,7 +110,6 @@ class CorSplit(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
@@ -185,7 +178,7 @@ def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entri
     return Entries(points, view.widths, step, history, n)
 
 
-def _sorted(entries: Entries, buckets: Buckets) -> NDArray[np.int64]:
+def _sorted(entries: Entries, buckets: Buckets) -> Int64Array:
     """Return the entries along every axis, bucket after bucket and code after code; counterfeits come last."""
     heights = np.repeat(buckets.heights, np.diff(buckets.sig_offsets))
     segment = np.repeat(np.arange(len(heights), dtype=np.int32), heights)

@@ -60,7 +60,6 @@ class JSReduce(OrderedPublisher, _Closeness):
     )
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "t", TCloseness(self.t).t)
         super().__post_init__()
 

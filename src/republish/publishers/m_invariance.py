@@ -13,21 +13,18 @@ partition of every bucket by halving. Newcomers are chosen at random.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
+
+import numpy as np
 
 from republish.errors import PolicyError
-from republish.publishers._buckets.buckets import fill_buckets, recall
-from republish.publishers._buckets.groups import halved
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers._buckets.buckets import fill_buckets, halved, recall
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,6 @@ class MInvariance(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         return (f"m-invariance={self.m}",)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:

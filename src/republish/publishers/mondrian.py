@@ -23,28 +23,20 @@ leaves for categories (those below the lowest common ancestor where there is a h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.knowledge import kernel_prior
+from republish.microdata import Microdata
 from republish.publishers._kernels.mondrian import Space, partition
 from republish.publishers.contract import Partitioner
-from republish.requirements import (
-    BTPrivacy,
-    Requirement,
-    Whole,
-    compile_rules,
-    satisfied,
-)
+from republish.requirements import BTPrivacy, Requirement, Whole, compile_rules, satisfied
 from republish.requirements.bt_privacy import NO_BELIEFS, Beliefs, beliefs_of, rows_within
 from republish.spatial.extents import axis_arrays
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,6 @@ class Mondrian(Partitioner):
     summary: ClassVar[str] = "Cuts the table at medians, again and again, into groups of similar rows."
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         object.__setattr__(self, "bt", None if self.bt is None else BTPrivacy.of(self.bt))
         if not isinstance(self.strict, bool):

@@ -7,17 +7,15 @@ place of their leaves, and so is the baseline of what spatial indexes reach with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.errors import PolicyError
 from republish.grouping import Grouping
+from republish.microdata import Microdata
 from republish.publishers.contract import Partitioner
 from republish.spatial.rplus.tiling import RPlusIndex, bulk_load
-
-if TYPE_CHECKING:
-    from republish.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,6 @@ class RPlusTree(Partitioner):
     summary: ClassVar[str] = "Loads the table into a spatial index and publishes its leaves as groups."
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 0 <= self.m <= self.k:
             raise PolicyError(

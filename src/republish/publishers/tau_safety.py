@@ -40,21 +40,21 @@ assignment of the others to new signatures; partition.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from republish.errors import PolicyError
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
-from republish.publishers._buckets.groups import gathered
+from republish.grouping import Grouping
+from republish.memory.cohort_stays import continued
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, gathered, recall
+from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import ProbabilisticLDiversity, Requirement
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
+from republish.schema import Schema
 
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")
@@ -63,12 +63,18 @@ _LARGEST_PART = 1024
 
 @dataclass(frozen=True)
 class TauSafety(SignaturePublisher):
-    """Groups of at least `m` different values, the same for everyone who stays or comes back unchanged."""
+    """Groups of at least `m` different values, the same for everyone who stays or comes back unchanged.
+
+    In two tables buckets are published whole, and whoever stays is with the same people for as long as her value lasts.
+    Then the bound of docs/cohorts.md holds: with `compromised`, the share of people whose values an adversary is taken
+    to know, it is computed before every release.
+    """
 
     m: int = 4
     require: tuple[Requirement, ...] = ()
     assignment: str = "greedy"
     signatures: str = "any"
+    compromised: float | None = None
     whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
@@ -76,6 +82,7 @@ class TauSafety(SignaturePublisher):
         "A. Anjum, G. Raschia, M. Gelgon, A. Khan et al.: tau-safety: a privacy model for sequential publication "
         "with arbitrary updates, Computers & Security 66, 2017"
     )
+    two_table_defaults: ClassVar[dict[str, Any]] = {"compromised": 0.04}
     summary: ClassVar[str] = (
         "Keeps the set of values in a person's group the same for as long as the value lasts, absences included."
     )
@@ -83,6 +90,8 @@ class TauSafety(SignaturePublisher):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
         super().__post_init__()
+        if self.compromised is not None and not 0 < self.compromised < 1:
+            raise PolicyError(f"{self.name}: compromised must be a share between 0 and 1, both excluded")
         for parameter, choices in (("assignment", _ASSIGNMENTS), ("signatures", _SIGNATURES)):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
@@ -103,9 +112,36 @@ class TauSafety(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         disjoint = ("disjoint-updates",) if self.signatures == "equal-or-disjoint" else ()
-        return (f"tau-safety={self.m}", *disjoint)
+        bounded = (f"whole-buckets={self.compromised:g}",) if self._bounded else ()
+        return (f"tau-safety={self.m}", *disjoint, *bounded)
+
+    @property
+    def _bounded(self) -> bool:
+        return self.whole and self.compromised is not None
+
+    @property
+    def undivided(self) -> str | None:
+        if not self._bounded:
+            return super().undivided
+        return f"{self.name} with `compromised` bounds what is found out over all people together"
+
+    def require_fit(self, schema: Schema) -> None:
+        """Refuse a bound for groups that are cut."""
+        if self.compromised is not None and not self.whole:
+            raise PolicyError(
+                f"{self.name}: compromised is for whole buckets, which are published in two tables; leave it out, or "
+                'choose the form "two-tables"'
+            )
+
+    def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with the signature of everyone in the view; with a bound, their stays in buckets too."""
+        signed = super().remember(view, grouping, memory)
+        if not self._bounded:
+            return signed
+        before = look_back(view, memory, memory.release)
+        stays, entry = continued(before.stays, sighted(view, before, grouping))
+        return before.remembered(signed, view, stays, entry)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.

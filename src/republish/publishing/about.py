@@ -9,9 +9,10 @@ import republish
 from republish.grouping import Grouping
 from republish.policy import Policy
 from republish.publishers import parameters_of
+from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
-from republish.schema.schema import Schema
+from republish.schema import Schema
 
 
 class Size(NamedTuple):
@@ -34,8 +35,12 @@ class Size(NamedTuple):
         return cls(release.rows, groups, grouping.suppressed, grouping.counterfeits, batches)
 
 
-def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[str, Any]:
+def about_release(
+    policy: Policy, number: int, as_of: str, size: Size, *, text: bool = True
+) -> dict[str, Any]:
     """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
+
+    `text` says whether two tables lie there as text too, with a script that reads them.
 
     Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
     attacks found is not told: it would say how far the release is from the limit.
@@ -58,17 +63,19 @@ def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
             *([policy.bt.describe()] if policy.bt else []),
         ],
         "requirements": promises["one_table"],
-        "promised_over_the_series": promises["series"] or ["nothing: each release is protected alone"],
+        "promised_over_the_series": policy.over_series,
         "not_promised_over_the_series": limits_of(promises["series"]),
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
 
 
+_READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
     "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",

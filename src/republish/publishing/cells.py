@@ -38,6 +38,11 @@ class PeopleCells:
         divided = self.divided
         return Grouping(divided.cell.astype(np.int32), regions=Regions(divided.low, divided.high))
 
+    @property
+    def reaching(self) -> int:
+        """How many people are in cells that extend over a cut that died."""
+        return int(np.count_nonzero(self.divided.extended[self.divided.cell]))
+
     def check(self, view: Microdata, cell: IntArray, k: int) -> Check:
         """Whether the published cells are those that the cuts, as they will be stored, lead to."""
         return from_cuts(view, cell, self.divided.cuts.table(), k)
@@ -70,8 +75,8 @@ class CutRecord:
         return {
             "cuts": write_private_table(draft, "cuts", cuts.table()),
             "moved": self.moved,
-            "extended": self.extended.tolist(),
             "ends": [ends if ends[0] <= ends[1] else None for ends in self.domain.tolist()],
+            "extended": self.extended.tolist(),
             "erased": [*erased, *([earlier] if earlier else [])],
         }
 
@@ -109,6 +114,8 @@ def stayed_among(people: WordArray, memory: Memory) -> tuple[IntArray, WordArray
 
 def moved_among(some: Microdata, before: WordArray, secret: Secret, form: int) -> dict[str, float]:
     """The columns that grew by one for most of some people, whose rows had these digests in the last release."""
+    axes = tuple(replace(axis, low=axis.low - 1) if axis.whole_numbers else axis for axis in some.axes)
+    some = replace(some, axes=axes)  # a guess may lie below the lowest number of the view
 
     def digests_of(points: FloatArray) -> WordArray:
         return replace(some, points=points).row_digests(secret, form)

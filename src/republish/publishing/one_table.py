@@ -9,7 +9,7 @@ from republish.microdata import read_view
 from republish.publishers import Publisher
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.release.release import Release, build_release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
 from republish.verify.table import verify_against_view, verify_frame

@@ -15,7 +15,7 @@ import polars as pl
 from republish.arrays import WordArray
 from republish.errors import Implausible, PolicyError
 from republish.memory.memory import Memory
-from republish.schema.schema import NORMAL_FORMS
+from republish.schema import NORMAL_FORMS
 from republish.secret import Secret
 from republish.sources.identifiers import normal_texts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.release.domains import Scales
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import write_parquet
 
 if TYPE_CHECKING:

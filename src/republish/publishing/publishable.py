@@ -14,8 +14,8 @@ import polars as pl
 from republish.arrays import FloatArray
 from republish.errors import SchemaError
 from republish.microdata import MISSING, Axis, Microdata
+from republish.schema import PUBLISH, Column, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import PUBLISH, Column, Schema
 from republish.sources.direct_identifiers import (
     Sampled,
     directly_identifying,

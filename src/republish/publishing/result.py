@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
+from republish.release.two_tables import TwoTableCounts
 from republish.verify.check import Verification
 
 if TYPE_CHECKING:
@@ -31,7 +34,8 @@ class Published:
     """What one `publish` did: the numbers of the release, its verification, and where its files are.
 
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
-    `meant` is what would have been refused as a mistake, had nobody said that it is meant.
+    `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
+    where people and values are published apart. Of a dry run, `sample` is the head of every table.
     """
 
     number: int
@@ -46,6 +50,8 @@ class Published:
     folder: Path | None
     gate: Verdict | None = None
     meant: tuple[str, ...] = ()
+    two_tables: TwoTableCounts | None = None
+    sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -61,6 +67,8 @@ class Published:
             "verification": self.verification.as_dict(),
             "folder": str(self.folder) if self.folder else None,
         }
+        if self.two_tables is not None:
+            document["two_tables"] = self.two_tables.as_dict()
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import polars as pl
+
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
 from republish.metrics.summary import measures_of
@@ -24,7 +26,8 @@ from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
-from republish.release.two_tables import stored_release
+from republish.release.release import Release
+from republish.release.two_tables import TwoTableCounts, stored_release
 from republish.sources.identifiers import require_whole
 from republish.verify.check import Check, Verification
 from republish.verify.sums import verified
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from republish.series import Series
 
 Progress = Callable[[str], None]
+_SAMPLE = 8
 STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
 
 
@@ -86,6 +90,14 @@ class Maker(ABC):
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
         """What is checked of all pieces together."""
+        return ()
+
+    def counts(self) -> TwoTableCounts | None:
+        """What is counted of two tables, where there are two."""
+        return None
+
+    def sample(self) -> tuple[pl.DataFrame, ...]:
+        """The first lines of what would be published."""
         return ()
 
     def judge(self) -> Verdict | None:
@@ -157,6 +169,19 @@ class OneProcess(Maker):
             return ()
         return (self.cells.check(self.raw, self.checked.placed.cell, self.policy.form.k),)
 
+    def counts(self) -> TwoTableCounts | None:
+        """What is counted of two tables, where there are two."""
+        release = self.checked.release
+        if self.cells is None or isinstance(release, Release):
+            return None
+        return TwoTableCounts.of(release, self.cells.reaching)
+
+    def sample(self) -> tuple[pl.DataFrame, ...]:
+        """The first rows of every table."""
+        release = self.checked.release
+        people = release.head(_SAMPLE)
+        return (people,) if isinstance(release, Release) else (people, release.batches().head(_SAMPLE))
+
     def judge(self) -> Verdict | None:
         """The attacks of the gate on the series with this draft."""
         if self.policy.gate is None:
@@ -178,7 +203,6 @@ class OneProcess(Maker):
         kept = write_private(self.series, draft, scales, after.counts, draft.name(membership), memory)
         if self.cells is not None:
             kept = self.cells.kept(draft, self.series, kept, self.checked.placed.cell)
-            kept["batches"] = self.checked.release.values.group_count
         if self.raw.compromised is not None:
             kept["compromised"] = write_private_table(draft, "compromised", compromised_table(self.raw))
         return kept
@@ -228,9 +252,8 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
     verification.require()
     crash_points.reach("verified")
     suppressed = sum(piece.suppressed for piece in pieces)
-    left_out = (
-        0 if maker.policy.form is not None else suppressed
-    )  # people without a batch are shown all the same
+    # People without a batch are shown all the same.
+    left_out = 0 if maker.policy.form is not None else suppressed
     measures = measures_of([piece.sums for piece in pieces], maker.schema, left_out)
     return Published(
         number=maker.number,
@@ -245,6 +268,8 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         meant=meant,
+        two_tables=maker.counts(),
+        sample=maker.sample() if maker.options.dry_run else (),
     )
 
 

@@ -57,12 +57,12 @@ class EstimateTable(NamedTuple):
 
 @kernel
 def count_all(asked, against, table):  # type: ignore[no-untyped-def]
-    """Expected, fewest and most people that every query matches; `against` holds its contrary.
+    """Expected, fewest and most people that every query matches, and a variance; `against` holds its contrary.
 
     A row matches perhaps where a term meets its cells, and surely where no term of the contrary does.
     """
     queries, groups = len(asked.first_term) - 1, len(table.people)
-    expected = np.zeros(queries)
+    expected, variance = np.zeros(queries), np.zeros(queries)
     fewest, most = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
     widest = 1
     for query in range(queries):
@@ -87,7 +87,7 @@ def count_all(asked, against, table):  # type: ignore[no-untyped-def]
             contested = _shares(against, query, table, begin, (against_them, work, contrary), met)
             for i in range(contested):
                 doubtful[against_them[i]] = True
-            total, few, many = _add_up(
+            total, few, many, chance = _add_up(
                 asked,
                 against,
                 query,
@@ -101,7 +101,8 @@ def count_all(asked, against, table):  # type: ignore[no-untyped-def]
             expected[query] += total
             fewest[query] += few
             most[query] += many
-    return expected, fewest, most
+            variance[query] += chance
+    return expected, fewest, most, variance
 
 
 @kernel
@@ -199,7 +200,7 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
 
 @kernel
 def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[no-untyped-def]
-    """Expected, fewest and most people of the groups that a query meets."""
+    """Expected, fewest and most people of the groups that a query meets, and the variance of the first."""
     share, contrary, doubtful, likely, unlikely = known
     by_rows = _asks_rows(asked, query, table) or _asks_rows(against, query, table)
     if by_rows:
@@ -208,7 +209,7 @@ def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[
     everybody, sizes, mixed = table.people, table.rows, table.mixed
     first_unit, unit_rows = table.first_unit, table.unit_rows
     terms = asked.first_term[query + 1] - asked.first_term[query]
-    expected, fewest, most = 0.0, 0, 0
+    expected, fewest, most, variance = 0.0, 0, 0, 0.0
     for g in among:
         people, rows = everybody[begin + g], sizes[begin + g]
         total, perhaps, surely = 0.0, 0, 0
@@ -229,10 +230,18 @@ def _add_up(asked, against, query, table, begin, among, known):  # type: ignore[
             known_here = (share, contrary, doubtful[g])
             some, others = count_sides(asked, against, query, table, begin, g, known_here)
             many, few = min(many, people - others), max(few, some)
-        expected += min(max(total * people / rows, few), many)
+        held = min(max(total * people / rows, few), many)
+        expected += held
+        variance += doubt(held, few, many)
         most += many
         fewest += few
-    return expected, fewest, most
+    return expected, fewest, most, variance
+
+
+@kernel
+def doubt(expected, few, many):  # type: ignore[no-untyped-def]
+    """The variance of a count where `few` people match for certain and each of the others up to `many` by chance."""
+    return (expected - few) * (many - expected) / (many - few) if many > few else 0.0
 
 
 @kernel

@@ -17,7 +17,7 @@ from republish.metrics.boxes import is_discrete
 from republish.queries._kernel import EstimateTable
 from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
 from republish.release.release import Release
-from republish.spatial.nested import _uncovered, parents
+from republish.spatial.nested import parents, uncovered
 
 CLEAR = 1e-6  # a share of volume that no rounding makes up
 _MOST_PLACES = 1 << 62
@@ -184,5 +184,5 @@ def _blocks(boxes, child, first, values, single, absent, weight):  # type: ignor
             else:
                 block[p] -= volume
         if block[p] <= CLEAR * whole[p]:
-            block[p], left[p] = 0.0, _uncovered(boxes[p], boxes, inner)
+            block[p], left[p] = 0.0, uncovered(boxes[p], boxes, inner)
     return whole, block, left

@@ -12,14 +12,14 @@ import numpy as np
 from republish.kernels import kernel
 from republish.queries._kernel import _add_up, _shares, still_met
 from republish.queries._nest import CLEAR
-from republish.spatial.nested import _uncovered
+from republish.spatial.nested import uncovered
 
 
 @kernel
 def count_nested(asked, against, table, nest):  # type: ignore[no-untyped-def]
-    """Expected, fewest and most people that every query matches; `against` holds its contrary."""
+    """Expected, fewest and most people that every query matches, and a variance; `against` holds its contrary."""
     queries, groups = len(asked.first_term) - 1, len(table.people)
-    expected = np.zeros(queries)
+    expected, variance = np.zeros(queries), np.zeros(queries)
     fewest, most = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
     widest = 1
     for query in range(queries):
@@ -43,10 +43,10 @@ def count_nested(asked, against, table, nest):  # type: ignore[no-untyped-def]
         contested = _without_inner(against, query, table, nest, (against_them, contrary), contested)
         doubtful[against_them[:contested]] = True
         known = (share, contrary, doubtful, likely, unlikely)
-        total, few, many = _add_up(asked, against, query, table, 0, among[:met], known)
+        total, few, many, chance = _add_up(asked, against, query, table, 0, among[:met], known)
         doubtful[against_them[:contested]] = False
-        expected[query], fewest[query], most[query] = total, few, many
-    return expected, fewest, most
+        expected[query], fewest[query], most[query], variance[query] = total, few, many, chance
+    return expected, fewest, most, variance
 
 
 @kernel
@@ -172,7 +172,7 @@ def _left(asked, span_of, table, nest, p, inner):  # type: ignore[no-untyped-def
     while True:
         for a in range(axes):
             box[a] = parts[a, turn[a]]
-        if _uncovered(box, nest.boxes, inner):
+        if uncovered(box, nest.boxes, inner):
             return True
         a = 0
         while a < axes:

@@ -23,9 +23,9 @@ from republish.microdata import Axis
 from republish.queries import spans
 from republish.queries.language import Condition, Either, Every, Literal, Not, Test
 from republish.queries.spans import Span, Term
-from republish.release.release import Release
+from republish.release.two_tables import AnyRelease
+from republish.schema import Column, Ordered, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Column, Ordered, Schema
 from republish.sources.values import as_text
 
 _EPOCH = date(1970, 1, 1)
@@ -60,7 +60,6 @@ class Domain:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """The place of every text."""
         return {text: at for at, text in enumerate(self.texts or ())}
 
 
@@ -68,13 +67,12 @@ class Domain:
 class Columns:
     """The columns of a release that conditions may name, numbered: quasi-identifiers first."""
 
-    release: Release
+    release: AnyRelease
     notes: list[str] = field(default_factory=list)
     _known: dict[str, Domain] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns of the release, in its order."""
         return self.release.schema.published_columns
 
     def terms(self, condition: Condition) -> list[Term]:
@@ -83,26 +81,47 @@ class Columns:
 
     def places(self, column: int) -> IntArray:
         """Of every published row, the place of its value in a column published as it is; -1 where missing."""
-        texts = as_text(self.release.rest[self.names[column]])
-        place = self._domain(self.names[column]).place
+        texts = as_text(self._published(self.names[column]))
+        place = self.domain(self.names[column]).place
         if not place:
             return np.full(len(texts), -1, dtype=np.int64)
         return texts.replace_strict(dict(place), default=-1, return_dtype=pl.Int64).to_numpy()
 
-    def _terms(self, condition: Condition, negated: bool) -> list[Term]:
+    @property
+    def sensitive(self) -> int:
+        """The number of the sensitive column, -1 where there is none."""
+        sensitive = self.release.schema.sensitive
+        return -1 if sensitive is None else self.names.index(sensitive.name)
+
+    def terms_of_unknown(self, condition: Condition, *, holds: bool) -> list[Term]:
+        """The terms of somebody whose sensitive value is not published: every test of it holds, or none does."""
+        return self._terms(condition, negated=False, value_holds=holds)
+
+    def _published(self, name: str) -> pl.Series:
+        """A column that is published as it is, the sensitive one from the table that shows values."""
+        sensitive = self.release.schema.sensitive
+        of_values = sensitive is not None and name == sensitive.name
+        return (self.release.values if of_values else self.release.people).rest[name]
+
+    def _terms(self, condition: Condition, negated: bool, value_holds: bool | None = None) -> list[Term]:
         if isinstance(condition, Not):
-            return self._terms(condition.part, not negated)
+            return self._terms(condition.part, not negated, value_holds)
         if isinstance(condition, Test):
+            if value_holds is not None and self._speaks_of_value(condition):
+                return [{}] if value_holds else []
             column, span = self._span(condition, negated)
             return [{column: span}] if span != spans.NOTHING else []
-        parts = [self._terms(part, negated) for part in condition.parts]
+        parts = [self._terms(part, negated, value_holds) for part in condition.parts]
         if isinstance(condition, Every) is not negated:
             return reduce(spans.all_of, parts, [{}])
         assert isinstance(condition, Every | Either)
         return reduce(spans.any_of, parts, [])
 
+    def _speaks_of_value(self, test: Test) -> bool:
+        return self.sensitive >= 0 and test.column == self.names[self.sensitive]
+
     def _span(self, test: Test, negated: bool) -> tuple[int, Span]:
-        domain = self._domain(test.column)
+        domain = self.domain(test.column)
         column = self.names.index(test.column)
         if test.sign == "null":
             return column, spans.PRESENT if negated else spans.ABSENT
@@ -119,15 +138,16 @@ class Columns:
             found = _compared(domain, test.sign, test.values[0], self.notes)
         return column, spans.others(found) if negated else found
 
-    def _domain(self, name: str) -> Domain:
+    def domain(self, name: str) -> Domain:
+        """How the values of a column are read."""
         if name not in self.names:
             raise SchemaError(_unknown(name, self.release.schema))
         if name not in self._known:
-            axes = {cells.axis.column.name: cells.axis for cells in self.release.cells}
+            axes = {cells.axis.column.name: cells.axis for cells in self.release.people.cells}
             self._known[name] = (
                 _of_axis(axes[name])
                 if name in axes
-                else _of_values(self.release.rest[name], self.release.schema)
+                else _of_values(self._published(name), self.release.schema)
             )
         return self._known[name]
 

@@ -6,30 +6,39 @@ lie wholly inside the condition, at most all that meet it; columns that are publ
 row. Of a group's counterfeits nobody knows which rows they are: the estimate leaves out their share, the
 bounds allow for every choice. A cell `*` says that some of its people lack the value and some have it, and counts so.
 
+The standard error has two parts. By chance: `lower` people of a group match for certain, and each of those in doubt, up
+to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
+the same way in many of them. Where the log odds of all people in doubt lean by t, the count moves by t times the
+variance by chance; t is taken to have a standard deviation of
+`LEAN`; docs/estimates.md says how often intervals then hold the truth of generated tables.
+
 Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
-from republish.metrics.boxes import cell_boxes, is_discrete, real_rows, sensitive_ranks
-from republish.metrics.queries import Workload, _require_axes
+from republish.metrics.boxes import real_rows, sensitive_ranks
+from republish.metrics.queries import Workload, require_axes
 from republish.queries._kernel import CompiledQueries, EstimateTable, count_all
 from republish.queries._nest import nest_of
 from republish.queries._nested import count_nested
+from republish.queries.batches import Asked, count_values
 from republish.queries.columns import Columns
-from republish.queries.language import parse_condition
-from republish.queries.missing import missing_shares
-from republish.queries.spans import EVERYTHING, Term, none_of
-from republish.release.cells import SOME_MISSING
+from republish.queries.compiled import estimate_table, packed
+from republish.queries.language import Condition, parse_condition
+from republish.queries.spans import Term, between, none_of
 from republish.release.release import Release
+from republish.release.two_tables import AnyRelease, TwoTableRelease
+
+LEAN = 0.5
+"""Standard deviation of the log odds by which people in doubt are taken to lean together."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class Count:
     counterfeits: int
     suppressed: int = 0
     notes: tuple[str, ...] = ()
+    standard_error: float = 0.0
 
     @property
     def upper_in_view(self) -> int:
@@ -54,9 +64,9 @@ class Count:
         return self.upper + self.suppressed
 
     def as_dict(self) -> dict[str, object]:
-        """A JSON document."""
         return {
             "expected": self.expected,
+            "standard_error": self.standard_error,
             "lower": self.lower,
             "upper": self.upper,
             "upper_in_view": self.upper_in_view,
@@ -74,112 +84,109 @@ class Counts:
     expected: FloatArray
     lower: IntArray
     upper: IntArray
+    standard_error: FloatArray
     notes: tuple[str, ...] = ()
 
 
-def count(release: Release, where: str = "", suppressed: int = 0) -> Count:
+def count(release: AnyRelease, where: str = "", suppressed: int = 0) -> Count:
     """How many people of a release match a condition; a blank one is true of everybody.
 
-    `suppressed` is the number of rows that the release leaves out, as its `about.json` says.
+    `suppressed` is the number of rows that the release leaves out, as its `about.json` says. In two tables those are
+    people without a batch, who are counted as people and not again as left out.
     """
     if suppressed < 0:
         raise PolicyError(f"the number of rows left out must be 0 or more, found {suppressed}")
     found = count_many(release, [where])
-    people = real_rows(release)
     return Count(
         float(found.expected[0]),
         int(found.lower[0]),
         int(found.upper[0]),
-        int(people.sum()),
+        int(real_rows(release.people).sum()),
         int(release.counterfeits.sum()),
-        suppressed,
+        suppressed if isinstance(release, Release) else 0,
         found.notes,
+        float(found.standard_error[0]),
     )
 
 
-def count_many(release: Release, queries: Sequence[str] | Workload) -> Counts:
+def count_many(release: AnyRelease, queries: Sequence[str | Condition] | Workload) -> Counts:
     """The answers to many conditions, or to a workload, in one pass."""
     if isinstance(queries, str):
         raise PolicyError("many queries are a list of conditions, found a single text; put it into a list")
     if isinstance(queries, Workload):
         return _count_workload(release, queries)
+    conditions = [parse_condition(query) if isinstance(query, str) else query for query in queries]
     columns = Columns(release)
-    asked = [columns.terms(parse_condition(text)) for text in queries]
-    axes = len(release.cells)
-    plain = sorted({column for terms in asked for term in terms for column in term if column >= axes})
-    number = {column: axes + at for at, column in enumerate(plain)}
-    asked = [[{number.get(c, c): span for c, span in term.items()} for term in terms] for terms in asked]
-    table = _table(release, [columns.places(column) for column in plain])
-    contraries = [none_of(terms) for terms in asked]
-    return _answers(release, _packed(asked), _packed(contraries), table, tuple(columns.notes))
+    terms = [columns.terms(condition) for condition in conditions]
+    two = not isinstance(release, Release)
+    asked = [
+        Asked(
+            own, *(columns.terms_of_unknown(condition, holds=holds) if two else [] for holds in (True, False))
+        )
+        for own, condition in zip(terms, conditions, strict=True)
+    ]
+    axes, sensitive = len(release.people.cells), columns.sensitive
+    used = {c for one in asked for part in one for term in part for c in term if c >= axes}
+    plain = [*sorted(used - {sensitive}), *([sensitive] if two or sensitive in used else [])]
+    asked = [one.renumbered({column: axes + at for at, column in enumerate(plain)}) for one in asked]
+    places = [columns.places(column) for column in plain]
+    if isinstance(release, Release):
+        found = _answers(release, [one.terms for one in asked], estimate_table(release, places))
+    else:
+        found = _two_tables(release, asked, places[:-1], places[-1])
+    return replace(found, notes=tuple(columns.notes))
 
 
-def _answers(
+def _two_tables(
+    release: TwoTableRelease, asked: Sequence[Asked], plain: Sequence[IntArray], places: IntArray
+) -> Counts:
+    """Queries that say nothing of values are put to the people alone, all others to both tables."""
+    column = len(release.people.cells) + len(plain)
+    speaks = np.array([one.speaks_of(column) for one in asked], dtype=np.bool_)
+    of_people, of_values = np.flatnonzero(~speaks), np.flatnonzero(speaks)
+    expected, errors = np.zeros(len(asked)), np.zeros(len(asked))
+    lower, upper = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
+    if len(of_people):
+        table = estimate_table(release.people, plain)
+        found = _answers(release.people, [asked[i].terms for i in of_people.tolist()], table)
+        expected[of_people], errors[of_people] = found.expected, found.standard_error
+        lower[of_people], upper[of_people] = found.lower, found.upper
+    if len(of_values):
+        both = count_values(release, [asked[i] for i in of_values.tolist()], plain, places)
+        expected[of_values], lower[of_values], upper[of_values], variance = both
+        errors[of_values] = _errors(variance)
+    return Counts(np.clip(expected, lower, upper), lower, upper, errors)
+
+
+def _answers(release: Release, asked: Sequence[list[Term]], table: EstimateTable) -> Counts:
+    return _put(release, packed(asked), packed([none_of(terms) for terms in asked]), table)
+
+
+def _put(
     release: Release,
     asked: CompiledQueries,
     against: CompiledQueries,
     table: EstimateTable,
-    notes: tuple[str, ...] = (),
 ) -> Counts:
     if release.level is None:
-        expected, lower, upper = count_all(asked, against, table)
+        expected, lower, upper, variance = count_all(asked, against, table)
     else:
-        expected, lower, upper = count_nested(asked, against, table, nest_of(release, table))
+        expected, lower, upper, variance = count_nested(asked, against, table, nest_of(release, table))
     # Shares that add up to a whole may miss it by a rounding.
-    return Counts(np.clip(expected, lower, upper), lower, upper, notes)
+    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance))
 
 
-def _table(release: Release, places: Sequence[IntArray]) -> EstimateTable:
-    group = release.group.astype(np.int64) - 1
-    order = np.lexsort((*reversed(places), group))
-    values = np.column_stack([group, *places])[order].astype(np.int64)
-    starts = np.ones(len(order), dtype=np.bool_)
-    starts[1:] = (values[1:] != values[:-1]).any(axis=1)
-    first = np.flatnonzero(starts)
-    boxes = cell_boxes(release, star_is_domain=True)
-    missing = np.vstack([cells.missing for cells in release.cells]).astype(np.int8)
-    people = real_rows(release).astype(np.int64)
-    return EstimateTable(
-        boxes,
-        np.ascontiguousarray(boxes.low.T),
-        np.ascontiguousarray(boxes.high.T),
-        missing,
-        np.array([is_discrete(cells.axis) for cells in release.cells]),
-        release.sizes.astype(np.int64),
-        people,
-        np.searchsorted(values[first, 0], np.arange(release.group_count + 1)).astype(np.int64),
-        np.diff(first, append=len(order)).astype(np.int64),
-        np.ascontiguousarray(values[first, 1:]),
-        missing_shares(missing, people),
-        (missing == SOME_MISSING).any(axis=0) & (people > 1),
-    )
+def _errors(variance: FloatArray) -> FloatArray:
+    """Standard errors: chance, and a lean of the data that no even spread shows."""
+    errors: FloatArray = np.sqrt(variance + (LEAN * variance) ** 2)
+    return errors
 
 
-def _packed(queries: Sequence[Sequence[Term]]) -> CompiledQueries:
-    """The terms of all queries as arrays."""
-    terms = [term for query in queries for term in query]
-    asked = [(c, span) for term in terms for c, span in sorted(term.items()) if span != EVERYTHING]
-    held = [sum(span != EVERYTHING for span in term.values()) for term in terms]
-    intervals = [interval for _, span in asked for interval in span.intervals]
-    bounds = np.array(intervals, dtype=np.float64).reshape(-1, 2)
-    return CompiledQueries(
-        _starts([len(query) for query in queries]),
-        _starts(held),
-        np.array([column for column, _ in asked], dtype=np.int64),
-        np.array([span.missing for _, span in asked], dtype=np.bool_),
-        _starts([len(span.intervals) for _, span in asked]),
-        bounds[:, 0].copy(),
-        bounds[:, 1].copy(),
-    )
-
-
-def _starts(lengths: Sequence[int]) -> IntArray:
-    return np.array([0, *accumulate(lengths)], dtype=np.int64)
-
-
-def _count_workload(release: Release, workload: Workload) -> Counts:
+def _count_workload(release: AnyRelease, workload: Workload) -> Counts:
     """The ranges of a workload are one term a query; a missing value is in none that is asked."""
-    _require_axes(tuple(cells.axis for cells in release.cells), workload)
+    require_axes(tuple(cells.axis for cells in release.people.cells), workload)
+    if not isinstance(release, Release):
+        return _count_workload_of_values(release, workload)
     low, high = workload.low, workload.high
     places = []
     if release.schema.sensitive is not None:
@@ -196,8 +203,21 @@ def _count_workload(release: Release, workload: Workload) -> Counts:
     outside = np.column_stack([np.full(len(low), -np.inf), np.nextafter(high, np.inf)]).ravel()
     inside = np.column_stack([np.nextafter(low, -np.inf), np.full(len(low), np.inf)]).ravel()
     against = CompiledQueries(_ends(held), one, column, yes, 2 * one, outside, inside)
-    return _answers(release, asked, against, _table(release, places))
+    return _put(release, asked, against, estimate_table(release, places))
 
 
 def _ends(lengths: IntArray) -> IntArray:
     return np.append(0, np.cumsum(lengths)).astype(np.int64)
+
+
+def _count_workload_of_values(release: TwoTableRelease, workload: Workload) -> Counts:
+    """The same for two tables: no value that is not published is asked for, so people without a batch may match all."""
+    axes = len(release.people.cells)
+    low = np.column_stack([workload.low, workload.value_low])
+    high = np.column_stack([workload.high, workload.value_high])
+    asked = []
+    for bottoms, tops, named in zip(low.tolist(), high.tolist(), low > -np.inf, strict=True):
+        term = {a: between(bottoms[a], tops[a]) for a in np.flatnonzero(named).tolist()}
+        perhaps = [{c: span for c, span in term.items() if c != axes}]
+        asked.append(Asked([term], perhaps, [] if axes in term else perhaps))
+    return _two_tables(release, asked, [], sensitive_ranks(release.values, workload.values))

@@ -33,7 +33,6 @@ class GroupSizes(NamedTuple):
 
     @classmethod
     def of(cls, sizes: IntArray) -> GroupSizes:
-        """The sizes of some groups."""
         size, times = np.unique(sizes, return_counts=True)
         return cls(tuple(size.astype(np.float64).tolist()), tuple(times.tolist()))
 

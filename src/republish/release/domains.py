@@ -13,7 +13,7 @@ import polars as pl
 
 from republish.hierarchies import Hierarchy, compile_tree
 from republish.microdata import Axis, Microdata
-from republish.schema.schema import Column, Date, Number, Schema
+from republish.schema import Column, Date, Number, Schema
 from republish.sources.values import as_text
 
 

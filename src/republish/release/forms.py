@@ -8,8 +8,8 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.requirements import KAnonymity
+from republish.schema import Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Schema
 
 ONE_TABLE, TWO_TABLES = "one-table", "two-tables"
 KEPT_CUTS = "kept-cuts"
@@ -55,9 +55,27 @@ class TwoTables:
                 f"two tables have columns of their own called {' and '.join(_OWN_COLUMNS)}; rename {listed(clash)}"
             )
 
+    def sentence(self) -> str:
+        """What the form means to whoever publishes in it."""
+        shown = (
+            "people with their exact quasi-identifiers"
+            if self.k == 1
+            else f"people with quasi-identifiers so fine that at least {self.k} look alike"
+        )
+        return f"two tables, {shown}, and how often each value occurs in a batch of people; whose it is, is not said"
+
     def document(self) -> dict[str, Any]:
         """What `series.toml` says of it."""
         return {"name": TWO_TABLES} | asdict(self)
+
+
+def form_sentence(form: TwoTables | None) -> str:
+    """What the form of a series means, in one sentence."""
+    return (
+        "one table, in which every row shows the cells of a group and a value"
+        if form is None
+        else form.sentence()
+    )
 
 
 def form_from(given: Any) -> TwoTables | None:

@@ -33,11 +33,12 @@ from republish.release.cells import (
 )
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
 
 if TYPE_CHECKING:
+    from republish.estimates import Crosstab, Regression
     from republish.queries import Count, Counts, Workload
 
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
@@ -129,6 +130,16 @@ class Release:
     def count_many(self, queries: Sequence[str] | Workload) -> Counts:
         """The answers to many conditions, or to a workload of `republish.metrics`, as arrays."""
         found: Counts = answer_of("republish.queries:count_many")(self, queries)
+        return found
+
+    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
+        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
+        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
+        return found
+
+    def regress(self, formula: str, method: str = "em") -> Regression:
+        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
+        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
         return found
 
     def _levels(self) -> list[pl.Series]:
@@ -282,14 +293,14 @@ def _read_nodes(labels: pl.Series, axis: Axis, missing: IntArray) -> Cells:
     low, high = np.full(len(leaf), np.nan), np.full(len(leaf), np.nan)
     low[said], high[said] = tree.start[leaf[said], level[said]], tree.end[leaf[said], level[said]] - 1
     for row in np.flatnonzero(~said & (missing == NONE_MISSING)).tolist():
-        nodes = [place[label] for label in _labels_of_set(texts[row])]
+        nodes = [place[label] for label in labels_of_set(texts[row])]
         low[row] = min(tree.start[at, height] for at, height in nodes)
         high[row] = max(tree.end[at, height] for at, height in nodes) - 1
         level[row] = np.argmax(tree.end[int(low[row])] > high[row])
     return Cells(axis, low, high, missing, level=level)
 
 
-def _labels_of_set(text: str) -> list[str]:
+def labels_of_set(text: str) -> list[str]:
     """The labels in a text that `set_texts` wrote."""
     return [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:\\.|[^|\\])+", text[1:-1])]
 

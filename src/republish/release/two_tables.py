@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,7 @@ from republish.hooks import answer_of, html_of
 from republish.microdata import Microdata
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
+from republish.release.r_script import R_SCRIPT, r_script
 from republish.release.release import (
     COUNTERFEITS,
     TABLE_PARQUET,
@@ -39,11 +40,12 @@ from republish.release.release import (
     stored_table,
     write_about,
 )
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 
 if TYPE_CHECKING:
+    from republish.estimates import Crosstab, Regression
     from republish.queries import Count, Counts, Workload
 
 PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
@@ -100,6 +102,16 @@ class TwoTableRelease:
         found: Counts = answer_of("republish.queries:count_many")(self, queries)
         return found
 
+    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
+        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
+        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
+        return found
+
+    def regress(self, formula: str, method: str = "em") -> Regression:
+        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
+        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
+        return found
+
     def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
         return with_batch(people, self.batch[: people.height])
 
@@ -115,6 +127,7 @@ class TwoTableRelease:
         if len(held):
             statistics = pl.DataFrame({BATCH: held + 1, COUNT: self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
+        (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
 
 
@@ -213,6 +226,75 @@ def build_people(
 def cell_numbers(cells: int, secret: Secret, *label: object) -> IntArray:
     """The published number of every cell that `build_people` will draw with the same label."""
     return drawn_numbers(cells, secret, *label, "people")
+
+
+@dataclass(frozen=True)
+class TwoTableCounts:
+    """How many batches there are, how many values they count, and how many different ones the poorest has.
+
+    `without_batch` are people whose value is not counted, `extended` those in cells that extend over a cut that died.
+    """
+
+    batches: int
+    smallest: int
+    average: float
+    largest: int
+    fewest_values: int
+    without_batch: int
+    extended: int
+
+    @classmethod
+    def of(cls, release: TwoTableRelease, extended: int = 0) -> TwoTableCounts:
+        """The counts of a release."""
+        without_batch = int(np.count_nonzero(release.batch == 0))
+        return replace(cls.of_values(release.values, without_batch), extended=extended)
+
+    @classmethod
+    def of_values(cls, values: Release, without_batch: int) -> TwoTableCounts:
+        """The counts of a table of values."""
+        sizes = values.sizes
+        different = batches_of(values).group_by(BATCH).len()["len"]
+        return cls(
+            batches=values.group_count,
+            smallest=int(sizes.min()) if len(sizes) else 0,
+            average=float(sizes.mean()) if len(sizes) else 0.0,
+            largest=int(sizes.max(initial=0)),
+            fewest_values=int(different.to_numpy().min()) if len(different) else 0,
+            without_batch=without_batch,
+            extended=0,
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[TwoTableCounts], extended: int) -> TwoTableCounts:
+        """The counts of all parts of a table of values."""
+        held = [part for part in parts if part.batches]
+        batches = sum(part.batches for part in held)
+        values = sum(round(part.average * part.batches) for part in held)
+        return cls(
+            batches=batches,
+            smallest=min((part.smallest for part in held), default=0),
+            average=values / batches if held else 0.0,
+            largest=max((part.largest for part in held), default=0),
+            fewest_values=min((part.fewest_values for part in held), default=0),
+            without_batch=sum(part.without_batch for part in parts),
+            extended=extended,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+    def sentence(self) -> str:
+        """The batches in words."""
+        if not self.batches:
+            return "no batches"
+        spread = (
+            f"{self.smallest:,}"
+            if self.smallest == self.largest
+            else f"{self.smallest:,} to {self.largest:,}"
+        )
+        each = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+        return f"{each} of {spread} values, at least {self.fewest_values} different ones in each"
 
 
 class StoredRelease(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any
 
@@ -27,8 +27,10 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "tools": sorted({release.tool for release in facts.releases}),
         "facts": facts,
         "statements": statements(facts, found),
-        "columns": [column | {"what": words.ROLES[column["role"]]} for column in facts.columns],
-        "method": words.METHODS.get(facts.publisher["name"], facts.publisher["summary"]),
+        "columns": [column | {"what": _roles(facts)[column["role"]]} for column in facts.columns],
+        "method": words.method(facts.publisher["name"], facts.form is not None) or facts.publisher["summary"],
+        "tables": words.TABLES if facts.form is None else words.TWO_TABLES,
+        "form": _form(facts),
         "parameters": _parameters(facts),
         "checks": checks_over_time(facts.releases),
         "safer": safer_publishers(),
@@ -40,6 +42,22 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "assumptions": assumptions(facts),
         "until": until(facts),
         "words": words,
+    }
+
+
+def _roles(facts: SeriesFacts) -> dict[str, str]:
+    return words.ROLES if facts.form is None else words.ROLES | words.ROLES_IN_TWO_TABLES
+
+
+def _form(facts: SeriesFacts) -> dict[str, Any] | None:
+    """What is said of two tables: batches by release, what recipients can do, what register-holders learn more."""
+    if facts.form is None:
+        return None
+    counts = [(release.number, release.two_tables) for release in facts.releases if release.two_tables]
+    return facts.form | {
+        "counts": [{"release": number, **found} for number, found in counts],
+        "recipients": words.RECIPIENTS,
+        "register_holders": words.REGISTER_HOLDERS,
     }
 
 
@@ -56,15 +74,13 @@ def current_assessments(facts: SeriesFacts) -> list[Assessment]:
 
 
 def _joined(before: Assessment, after: Assessment) -> Assessment:
-    found = before.found | after.found
-    return Assessment(
-        after.made_at,
-        after.head,
-        after.releases,
-        after.adversary,
-        found,
-        {name: why for name, why in (before.left_out | after.left_out).items() if name not in found},
-        {name: doubt for name, doubt in before.unclear.items() if name not in after.found} | after.unclear,
+    found, left_out = before.found | after.found, before.left_out | after.left_out
+    unclear = {name: doubt for name, doubt in before.unclear.items() if name not in after.found}
+    return replace(
+        after,
+        found=found,
+        left_out={name: why for name, why in left_out.items() if name not in found},
+        unclear=unclear | after.unclear,
     )
 
 
@@ -82,11 +98,7 @@ def checks_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
     for release in releases:
         for check in release.checks:
             row = rows.setdefault(check["promise"], {"releases": 0, "held": 0, "unchecked": 0, "span": []})
-            row["promise"], row["meaning"], row["reached"] = (
-                check["promise"],
-                check["meaning"],
-                check["reached"],
-            )
+            row |= {key: check[key] for key in ("promise", "meaning", "reached")}
             row["releases"] += 1
             row["held"] += bool(check["holds"])
             row["unchecked"] += check.get("unchecked", 0)

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from republish.policy import Policy
     from republish.series import Series
 
+_AS_RECORDED = ("as_of", "rows", "suppressed", "counterfeits", "groups", "arrivals", "measures", "tool")
+
 
 @dataclass(frozen=True)
 class ReleaseFacts:
     """One release as the ledger recorded it when it was published.
 
     `checks` are the promises that were recomputed from the files before it was committed, `gate` the verdict of the
-    policy's gate. `files` maps what may leave the house to its BLAKE2b-256 digest. `digest` is that of the entry.
+    policy's gate. `two_tables` is what was counted where people and values are published apart. `files` maps what may
+    leave the house to its BLAKE2b-256 digest. `digest` is that of the entry.
     """
 
     number: int
@@ -44,14 +47,16 @@ class ReleaseFacts:
     digest: str
     files: dict[str, str]
     tool: str
+    two_tables: dict[str, Any] | None = None
 
     @property
     def published(self) -> int:
-        """Rows of the table: those of the view that were not left out, and counterfeits."""
+        """Rows of the table: those of the view that were not left out, and counterfeits; in two tables, people."""
+        if self.two_tables is not None:
+            return self.rows
         return self.rows - self.suppressed + self.counterfeits
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
 
@@ -62,7 +67,8 @@ class SeriesFacts:
     `name` is the folder's. `promises` holds `one_table` (text), `series` (texts), `meanings` (a sentence for each),
     `not_promised` (sentences), and `when_published` where something is checked only then. `gate` holds the gate's
     attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
-    shows to be wrong. `current` runs parallel to `assessments`, of which the newest is the last.
+    shows to be wrong. `current` runs parallel to `assessments`, of which the newest is the last. `form` is that of two
+    tables with a `sentence` on it, `None` for one table.
     """
 
     name: str
@@ -80,15 +86,14 @@ class SeriesFacts:
     amended: int
     problems: list[str]
     current: list[bool]
+    form: dict[str, Any] | None = None
 
     @property
     def last(self) -> ReleaseFacts | None:
-        """The newest release."""
         return self.releases[-1] if self.releases else None
 
     @property
     def sensitive(self) -> str | None:
-        """The name of the sensitive column."""
         return next((column["name"] for column in self.columns if column["role"] == "sensitive"), None)
 
     @property
@@ -130,6 +135,7 @@ def facts_of(series: Series) -> SeriesFacts:
         amended=sum(entry.kind == "amend" for entry in entries),
         problems=[*faults_in(records, head), *_problems(policy, releases)],
         current=[one.holds_at(entries) for one in found],
+        form=None if policy.form is None else policy.form.document() | {"sentence": policy.form.sentence()},
     )
 
 
@@ -162,7 +168,8 @@ def _publisher(policy: Policy) -> dict[str, Any]:
 
 def _promises(policy: Policy) -> dict[str, Any]:
     promises = {key: value for key, value in policy.promises.items() if key != "gate"}
-    described = [(requirement.text, requirement.describe()) for requirement in policy.requirements]
+    of_people = [(f"people: {one.text}", one.describe()) for one in policy.of_people or ()]
+    described = [*of_people, *((one.text, one.describe()) for one in policy.requirements)]
     if policy.bt is not None:
         described.append((policy.bt.text, policy.bt.describe()))
     described += [(promise, meaning_of(promise)) for promise in promises["series"]]
@@ -175,39 +182,25 @@ def _gate(policy: Policy) -> dict[str, Any] | None:
 
 
 def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
+    payload = entry.payload
     try:
-        return _recorded(entry, withdrawn)
+        published = {name: found for name, found in payload["files"].items() if name.startswith("releases/")}
+        return ReleaseFacts(
+            number=entry.release or 0,
+            recorded_at=entry.recorded_at,
+            checks=payload["verification"]["checks"],
+            holds=payload["verification"]["holds"],
+            gate=payload.get("gate"),
+            withdrawn=withdrawn,
+            digest=entry.digest,
+            files={name.split("/", 2)[2]: found["digest"] for name, found in published.items()},
+            two_tables=payload.get("two_tables"),
+            **{name: payload[name] for name in _AS_RECORDED},
+        )
     except (KeyError, TypeError, AttributeError):
         raise LedgerError(
             f"entry {entry.seq} of the ledger does not say what every release does; restore the series from a backup"
         ) from None
-
-
-def _recorded(entry: Entry, withdrawn: bool) -> ReleaseFacts:
-    payload = entry.payload
-    verification = payload["verification"]
-    return ReleaseFacts(
-        number=entry.release or 0,
-        as_of=payload["as_of"],
-        recorded_at=entry.recorded_at,
-        rows=payload["rows"],
-        suppressed=payload["suppressed"],
-        counterfeits=payload["counterfeits"],
-        groups=payload["groups"],
-        arrivals=payload["arrivals"],
-        measures=payload["measures"],
-        checks=verification["checks"],
-        holds=verification["holds"],
-        gate=payload.get("gate"),
-        withdrawn=withdrawn,
-        digest=entry.digest,
-        files={
-            name.split("/", 2)[2]: found["digest"]
-            for name, found in payload["files"].items()
-            if name.startswith("releases/")
-        },
-        tool=payload["tool"],
-    )
 
 
 def _problems(policy: Policy, releases: list[Entry]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from republish.series import Series
 
 FORMATS = ("html", "json", "md")
-_OBJECTS = ("facts", "words", "serial")
+_OBJECTS = ("facts", "words", "serial", "tables")
 
 
 def make_report(series: Series, format: str = "html") -> str:  # noqa: A002 - what people call it
@@ -67,7 +67,7 @@ def _pictures(facts: SeriesFacts, content: dict[str, Any]) -> dict[str, Any]:
     from republish.report import pictures
 
     made: dict[str, Any] = {
-        "rows": pictures.rows_picture(facts.releases),
+        "rows": pictures.rows_picture(facts.releases, content["tables"]["rows"]),
         "usefulness": pictures.usefulness_picture(facts.releases),
         "risk": pictures.risk_picture(facts.releases),
         "serial": [

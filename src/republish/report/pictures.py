@@ -31,13 +31,14 @@ class Picture(NamedTuple):
     text: str
 
 
-def rows_picture(releases: Sequence[ReleaseFacts]) -> Picture:
-    """Rows of every release: those of people, counterfeits, and those left out."""
-    parts = (
-        ("rows of people", [one.rows - one.suppressed for one in releases]),
-        ("counterfeit rows", [one.counterfeits for one in releases]),
-        ("suppressed rows (not published)", [one.suppressed for one in releases]),
+def rows_picture(releases: Sequence[ReleaseFacts], names: Sequence[str]) -> Picture:
+    """Rows of every release under three names: those of people, counterfeits, and those left out."""
+    counts_of = (
+        [one.rows - one.suppressed for one in releases],
+        [one.counterfeits for one in releases],
+        [one.suppressed for one in releases],
     )
+    parts = tuple(zip(names, counts_of, strict=True))
     with _figure(1, 2.9) as (figure, (panel,)):
         below = [0] * len(releases)
         for place, (label, counts) in enumerate(parts):

@@ -18,56 +18,50 @@ LACKING, ABSENT = "lacking", "absent"
 
 def statements(facts: SeriesFacts, found: Sequence[Assessment]) -> list[dict[str, str]]:
     """What whoever signs should know first, each with a mark."""
-    made = [
-        _promises(facts),
-        _over_the_series(facts),
-        _attacked(facts, found),
-        _gated(facts),
-        _alone(facts),
-        _ledger(facts),
-    ]
-    return [{"title": title, "mark": mark, "text": text} for title, mark, text in made]
+    made = {
+        "Promises about every release": _promises(facts),
+        "Promises over the series": _over_the_series(facts),
+        "Serial risk": _attacked(facts, found),
+        "Gate": _gated(facts),
+        "Risk of the last release alone": _alone(facts),
+        "Records": _ledger(facts),
+    }
+    return [{"title": title, "mark": mark, "text": text} for title, (mark, text) in made.items()]
 
 
-def _promises(facts: SeriesFacts) -> tuple[str, str, str]:
-    title = "Promises about every release"
+def _promises(facts: SeriesFacts) -> tuple[str, str]:
     checks = [check for release in facts.releases for check in release.checks]
     broken = sum(not check["holds"] for check in checks)
     if not facts.releases:
-        return title, UNKNOWN, "Nothing has been published yet."
+        return UNKNOWN, "Nothing has been published yet."
     if broken or not all(release.holds for release in facts.releases):
-        return title, BROKEN, f"{broken} of {len(checks)} checks did not hold when releases were published."
-    return (
-        title,
-        HOLDS,
+        return BROKEN, f"{broken} of {len(checks)} checks did not hold when releases were published."
+    return HOLDS, (
         f"All {len(checks):,} checks of {_releases(len(facts.releases))} held. Each was recomputed from the stored "
-        "files before the release was committed.",
+        "files before the release was committed."
     )
 
 
-def _over_the_series(facts: SeriesFacts) -> tuple[str, str, str]:
-    title, name = "Promises over the series", facts.publisher["name"]
+def _over_the_series(facts: SeriesFacts) -> tuple[str, str]:
+    name = facts.publisher["name"]
     if not facts.publisher["protects_series"]:
         several = len(facts.releases) > 1
-        return (
-            title,
-            LACKING,
+        return LACKING, (
             f"None. {name} protects each release alone and promises nothing over the series"
             + (f", and {len(facts.releases)} releases are out" if several else "")
-            + f"; {safer_publishers()}.",
+            + f"; {safer_publishers()}."
         )
     promised = " ".join(facts.promises["meanings"][promise] for promise in facts.promises["series"])
-    return title, HOLDS, promised
+    return HOLDS, promised
 
 
-def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str, str]:
-    title = "Serial risk"
+def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str]:
     if not facts.releases:
-        return title, UNKNOWN, "Nothing has been published yet."
+        return UNKNOWN, "Nothing has been published yet."
     if facts.sensitive is None:
-        return title, UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
+        return UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
     if not found:
-        return title, UNKNOWN, "Not measured: no attack was made on the series as it is now."
+        return UNKNOWN, "Not measured: no attack was made on the series as it is now."
     worst = [
         (after[-1].determined_share, name, after[-1], one)
         for one in found
@@ -79,52 +73,43 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
     after = f"After {_releases(one.releases)}"
     if not last.determined:
         sure = max(part[2].above_nine_tenths for part in worst)
-        return (
-            title,
-            LOOK if undecided or sure else HOLDS,
+        mark = LOOK if undecided or sure else HOLDS
+        return mark, (
             f"{after} none of the attacks that were made determines anybody of {last.people:,} people; "
-            f"{percent(sure)} have a value of which an adversary is surer than .9.{more}",
+            f"{percent(sure)} have a value of which an adversary is surer than .9.{more}"
         )
-    return (
-        title,
-        LOOK,
+    return LOOK, (
         f"{after} the attack {name} determines {last.determined:,} of {last.people:,} people "
-        f"({percent(last.determined_share)}).{more}",
+        f"({percent(last.determined_share)}).{more}"
     )
 
 
-def _gated(facts: SeriesFacts) -> tuple[str, str, str]:
-    title = "Gate"
+def _gated(facts: SeriesFacts) -> tuple[str, str]:
     if facts.gate is None:
-        return title, ABSENT, "None: releases are not refused however much adversaries would find out."
+        return ABSENT, "None: releases are not refused however much adversaries would find out."
     passed = sum(bool(release.gate and release.gate.get("passed")) for release in facts.releases)
     mark = HOLDS if passed == len(facts.releases) else BROKEN
-    return title, mark, f"{passed} of {_releases(len(facts.releases))} passed: {facts.gate['sentence']}."
+    return mark, f"{passed} of {_releases(len(facts.releases))} passed: {facts.gate['sentence']}."
 
 
-def _alone(facts: SeriesFacts) -> tuple[str, str, str]:
-    title = "Risk of the last release alone"
+def _alone(facts: SeriesFacts) -> tuple[str, str]:
     if facts.last is None:
-        return title, UNKNOWN, "Nothing has been published yet."
+        return UNKNOWN, "Nothing has been published yet."
     risk = facts.last.measures["prosecutor_risk"]
     above = ", ".join(f"{percent(share)} above {limit}" for limit, share in sorted(risk["above"].items()))
-    return (
-        title,
-        LOOK if risk["highest"] > 0.09 else HOLDS,
+    mark = LOOK if risk["highest"] > 0.09 else HOLDS
+    return mark, (
         f"The chance of picking somebody's row is at most {risk['highest']:.3f} and {risk['average']:.3f} on average; "
-        f"shares of people at risk: {above}.",
+        f"shares of people at risk: {above}."
     )
 
 
-def _ledger(facts: SeriesFacts) -> tuple[str, str, str]:
-    title = "Records"
+def _ledger(facts: SeriesFacts) -> tuple[str, str]:
     if facts.problems:
-        return title, BROKEN, f"{'. '.join(facts.problems)}."
-    return (
-        title,
-        HOLDS,
+        return BROKEN, f"{'. '.join(facts.problems)}."
+    return HOLDS, (
         "The chain of records is unbroken and the policy is the one that releases were made under. Files were not "
-        f"read for this report; `republish verify {facts.name}` recomputes everything from them.",
+        f"read for this report; `republish verify {facts.name}` recomputes everything from them."
     )
 
 

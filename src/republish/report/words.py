@@ -49,6 +49,60 @@ METHODS = {
     "puts people together of whom she believes much the same.",
 }
 
+_BATCHES = (
+    "People are put into groups, whose sensitive values are counted batch by batch in a table of their own; "
+    "quasi-identifiers stand in another table. "
+)
+
+
+def method(publisher: str, two_tables: bool) -> str | None:
+    """What a publisher does, in one table or in two; `None` where nothing is written of it."""
+    said = METHODS.get(publisher)
+    return said if said is None or not two_tables else said.replace(_GROUPS, _BATCHES)
+
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "rows": ("rows of people", "counterfeit rows", "suppressed rows (not published)"),
+    "columns": ("rows of the view", "published", "suppressed", "counterfeit", "groups"),
+    "group": (
+        "A group is a set of rows that look alike in every quasi-identifier. Rows of the view that no group could take "
+        "are suppressed: left out. Counterfeit rows belong to nobody; how many there are in a group is published, "
+        "which ones is not.",
+    ),
+}
+TWO_TABLES: dict[str, tuple[str, ...]] = {
+    "rows": ("people with a batch", "counterfeit values", "people without a batch"),
+    "columns": ("rows of the view", "people", "without batch", "counterfeit values", "groups of people"),
+    "group": (
+        "The table of people has one line a person. A group is a set of people who look alike in every "
+        "quasi-identifier; it is made from quasi-identifiers alone. A batch is a set of people whose sensitive values "
+        "are counted together in the table of values. Whoever has no batch is shown among the people, and the value is "
+        "not counted. Counterfeits are counted values that belong to nobody; how many there are in a batch is "
+        "published.",
+    ),
+}
+ROLES_IN_TWO_TABLES = {
+    "quasi-identifier": "May be known from elsewhere. Published in the table of people, the same for a whole group.",
+    "sensitive": "What nobody may learn of a person. Counted in the table of values, batch by batch.",
+    "insensitive": "Taken to tell nothing of a person. Published as it is in the table of people.",
+}
+RECIPIENTS = (
+    "A recipient counts people by quasi-identifiers from the table of people, nearly exactly: cells are as fine as k "
+    "allows.",
+    "A recipient estimates how often values occur among people with some quasi-identifiers by giving every person the "
+    "shares of her batch. Counterfeits are part of the shares.",
+    "No recipient can see which person of a batch has which value. Relations between quasi-identifiers and values "
+    "are kept as far as batches differ in both.",
+)
+REGISTER_HOLDERS = (
+    "Somebody who knows a person's quasi-identifiers finds the person's group, and with it the batches that people of "
+    "the group are in. These are mostly far fewer than the groups of one blurred table that would fit the person.",
+    "What is promised of batches holds even for somebody who knows the batch of everyone. What she learns more is "
+    "which batch it is likely to be, and that somebody like this person is in the release.",
+    "Cells of people are kept: whoever puts several releases side by side is left with one of the cells, which held at "
+    "least k people. People in cells that extend over a cut that died are counted, for such cells may cross others.",
+)
+
 PARAMETERS = {
     "k": "fewest rows of a group",
     "m": "how many different sensitive values a person hides among at least",
@@ -101,6 +155,8 @@ ATTACKS = {
     "beliefs": "weighs values by how they follow each other, release by release",
     "joint": "weighs values by how they follow each other, all releases at once",
     "matched": "does not know who is in which group and looks for groups that fit",
+    "linkage": "follows the rows of a person over releases by their cells, without a thought of values",
+    "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",
     "minimality": "runs the publisher again on every possible input of a small series",
     "suppression": "concludes from who was left out",
 }

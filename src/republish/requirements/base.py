@@ -5,7 +5,7 @@ A table without a sensitive column has one code, which every row bears. A missin
 code like any other.
 
 Every requirement but m-uniqueness and its weak form is closed under union: if two disjoint groups satisfy
-it, so do their rows taken together (each model's file says why). Only k-anonymity and distinct l-diversity
+it, so do their rows taken together (each model says why). Only k-anonymity and distinct l-diversity
 also survive the addition of any single row; none survives every removal.
 """
 
@@ -14,16 +14,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from republish.errors import PolicyError, SchemaError
 
-Counts = NDArray[np.int64]
-Values = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Counts = Int64Array
+Values = FloatArray
+Flags = BoolArray
 
 # The verifier's tolerance is wider than the kernels', so that it never refuses what a publisher admits.
 # A bound that may be reached is widened; one that must not be reached (strict) is narrowed, and there the
@@ -47,8 +48,8 @@ class Whole:
     """
 
     overall: Values
-    order: NDArray[np.int64] | None = None
-    nodes: NDArray[np.int32] | None = None
+    order: Int64Array | None = None
+    nodes: Int32Array | None = None
 
     def __post_init__(self) -> None:
         if self.order is not None and not np.array_equal(np.sort(self.order), np.arange(self.m)):
@@ -61,7 +62,6 @@ class Whole:
 
     @property
     def m(self) -> int:
-        """The number of sensitive codes."""
         return len(self.overall)
 
     @classmethod
@@ -69,8 +69,8 @@ class Whole:
         cls,
         codes: NDArray[np.integer],
         m: int,
-        order: NDArray[np.int64] | None = None,
-        nodes: NDArray[np.int32] | None = None,
+        order: Int64Array | None = None,
+        nodes: Int32Array | None = None,
     ) -> Whole:
         """Return the whole of a table whose rows bear these sensitive codes, each in 0..m-1."""
         codes = np.asarray(codes, dtype=np.int64)
@@ -79,6 +79,33 @@ class Whole:
             raise SchemaError(f"sensitive codes must lie in 0..{m - 1}, found {outside} rows outside")
         counts = np.bincount(codes, minlength=m)
         return cls(counts / max(1, len(codes)), order, nodes)
+
+
+class Rules(NamedTuple):
+    """All requirements of a policy as arrays that compiled code can read.
+
+    Attributes:
+        op: the kernel of each rule, beyond the size.
+        a: its first parameter, tolerance included.
+        b: its second parameter.
+        overall: share of each sensitive code in the whole table.
+        order: the codes from the smallest value to the largest; empty where there is no order.
+        nodes: the hierarchy of the values, a row a code; shape (0, 0) where there is none.
+        leaves: the codes, those below any one node side by side; empty where there is no hierarchy.
+        min_size: the fewest rows that a satisfying group can have: the largest k asked, or what a
+            diversity implies, and at least 1.
+        plain: True where nothing but the size matters.
+    """
+
+    op: Int64Array
+    a: Values
+    b: Values
+    overall: Values
+    order: Int64Array
+    nodes: Int32Array
+    leaves: Int64Array
+    min_size: int
+    plain: bool
 
 
 class Requirement(ABC):
@@ -165,7 +192,7 @@ class Requirement(ABC):
         return float(np.max(achieved, initial=0.0))
 
 
-def _check_hierarchy(nodes: NDArray[np.int32], m: int) -> None:
+def _check_hierarchy(nodes: Int32Array, m: int) -> None:
     if nodes.ndim != 2 or len(nodes) != m or nodes.shape[1] == 0:
         raise SchemaError(
             f"the hierarchy of the sensitive values must have one row for each of the {m} codes and at "

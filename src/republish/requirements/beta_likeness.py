@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, positive_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_BETA = 8
 OP_BETA_ENHANCED = 9
@@ -38,7 +35,6 @@ class BetaLikeness(Requirement):
 
     @property
     def text(self) -> str:
-        """`beta=2` or `beta-enhanced=2`."""
         return f"beta{'-enhanced' if self.enhanced else ''}={plain(self.beta)}"
 
     @property
@@ -47,7 +43,6 @@ class BetaLikeness(Requirement):
         return self.beta
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         less = ", and less for values that are frequent anyway" if self.enhanced else ""
         return (
             "In every group the share of each sensitive value exceeds its share in the whole table by at "
@@ -55,7 +50,6 @@ class BetaLikeness(Requirement):
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and beta, widened by the kernel's tolerance."""
         op = OP_BETA_ENHANCED if self.enhanced else OP_BETA
         return op, self.beta + KERNEL_TOLERANCE * max(1.0, self.beta), 0.0
 

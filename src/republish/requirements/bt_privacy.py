@@ -19,19 +19,16 @@ groups show may agree with the priors of their members while what both show toge
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, get_args
+from typing import ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, Int32Array, Int64Array, IntArray
 from republish.errors import PolicyError
 from republish.kernels import kernel
 from republish.requirements.base import KERNEL_TOLERANCE, TOLERANCE, Values, Whole
 from republish.requirements.parameters import plain, positive_number, share
 from republish.requirements.t_closeness import Distance
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
 
 
 @dataclass(frozen=True)
@@ -72,22 +69,19 @@ class BTPrivacy:
 
     @property
     def parameter(self) -> str:
-        """What `of` reads back, such as `0.5/0.8`."""
         return f"{plain(self.b)}/{plain(self.t)}{'' if self.distance == 'equal' else f'/{self.distance}'}"
 
     @property
     def text(self) -> str:
-        """`bt=0.5/0.8`."""
         return f"bt={self.parameter}"
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             f"Whoever knows how values are spread among people within {plain(self.b)} of a person learns little "
             f"from the person's group: beliefs before and after are at most {plain(self.t)} bits apart."
         )
 
-    def holds(self, reached: Values) -> NDArray[np.bool_]:
+    def holds(self, reached: Values) -> BoolArray:
         """Return which distances are allowed, with the tolerance of a verifier."""
         return np.asarray(reached <= self.t + TOLERANCE)
 
@@ -109,7 +103,6 @@ class BTPrivacy:
         return np.asarray(near / near.sum(axis=1, keepdims=True))
 
     def _apart(self, whole: Whole) -> Values:
-        """How far any two values are apart."""
         if self.distance == "equal":
             return 1.0 - np.eye(whole.m)
         if self.distance == "ordered":
@@ -169,7 +162,7 @@ def beliefs_of(required: BTPrivacy, prior: Values, place: IntArray, whole: Whole
 
 
 @kernel
-def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int32]) -> bool:
+def rows_within(beliefs: Beliefs, rows: Int32Array, codes: Int32Array) -> bool:
     """Return whether these rows of a view, `codes` being theirs, are a group that satisfies the requirement."""
     m = beliefs.prior.shape[1]
     shares = np.zeros(m)
@@ -193,7 +186,7 @@ def rows_within(beliefs: Beliefs, rows: NDArray[np.int32], codes: NDArray[np.int
 
 
 @kernel
-def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDArray[np.int64]) -> Values:
+def _scale(beliefs: Beliefs, rows: Int32Array, shares: Values, shown: Int64Array) -> Values:
     """Return how much more often each value is shown than expected; all 0 where one was not expected at all."""
     scale = np.zeros(shares.size)
     for row in rows:
@@ -210,7 +203,7 @@ def _scale(beliefs: Beliefs, rows: NDArray[np.int32], shares: Values, shown: NDA
 
 
 @kernel
-def _estimate(prior: Values, scale: Values, shown: NDArray[np.int64], posterior: Values) -> bool:
+def _estimate(prior: Values, scale: Values, shown: Int64Array, posterior: Values) -> bool:
     """Overwrite the posterior at the values shown by the Omega-estimate; False where the prior rules all out."""
     total = 0.0
     for s in shown:
@@ -237,7 +230,7 @@ def _smooth(smoothing: Values, p: Values, smooth: Values) -> None:
 
 
 @kernel
-def _divergence(p: Values, q: Values, where: NDArray[np.int64]) -> float:
+def _divergence(p: Values, q: Values, where: Int64Array) -> float:
     """Return the Jensen-Shannon divergence in bits; q has nothing but at the values `where`."""
     found = 0.0
     rest = 1.0

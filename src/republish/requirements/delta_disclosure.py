@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_STRICT_MARGIN, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, positive_number
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_DELTA = 11
 
@@ -38,7 +35,6 @@ class DeltaDisclosure(Requirement):
 
     @property
     def text(self) -> str:
-        """`delta=1`."""
         return f"delta={plain(self.delta)}"
 
     @property
@@ -47,14 +43,12 @@ class DeltaDisclosure(Requirement):
         return self.delta
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         return (
             "In every group each sensitive value of the table occurs, and its share differs from that in the "
             f"whole table by a factor below 2^{plain(self.delta)}."
         )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the kernel's number and the factor 2^delta, less the margin that keeps ties out."""
         return OP_DELTA, 2.0 ** min(self.delta * (1 - KERNEL_STRICT_MARGIN), _LARGEST_POWER), 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from republish.arrays import Int64Array
 from republish.kernels import kernel
 
 CELLS_AT_ONCE = 1_000_000
@@ -15,7 +16,7 @@ CELLS_AT_ONCE = 1_000_000
 
 def histograms(
     group: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], groups: int, m: int
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
+) -> Iterator[tuple[int, Int64Array]]:
     """Yield the first of some consecutive groups and their histograms, one row a group, until all are done.
 
     Args:

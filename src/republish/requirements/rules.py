@@ -10,23 +10,27 @@ and a kernel need not keep a histogram at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import Int32Array
 from republish.kernels import kernel
-from republish.requirements.alpha_k_anonymity import OP_ALPHA, _alpha
-from republish.requirements.base import Counts, Requirement, Values, Whole
+from republish.requirements.base import Counts, Requirement, Rules, Whole
 from republish.requirements.beta_likeness import OP_BETA, OP_BETA_ENHANCED, _beta, _beta_enhanced
 from republish.requirements.delta_disclosure import OP_DELTA, _delta
-from republish.requirements.distinct_l_diversity import OP_DISTINCT, _distinct
-from republish.requirements.entropy_l_diversity import OP_ENTROPY, _entropy
-from republish.requirements.k_anonymity import OP_K
-from republish.requirements.m_uniqueness import OP_M_UNIQUE, _m_unique
+from republish.requirements.k_anonymity import OP_ALPHA, OP_K, _alpha
+from republish.requirements.l_diversity import (
+    OP_DISTINCT,
+    OP_ENTROPY,
+    OP_PROBABILISTIC,
+    OP_RECURSIVE,
+    _distinct,
+    _entropy,
+    _probabilistic,
+    _recursive,
+)
+from republish.requirements.m_uniqueness import OP_M_UNIQUE, OP_WEAK_M_UNIQUE, _m_unique, _weak_m_unique
 from republish.requirements.parameters import MOST
-from republish.requirements.probabilistic_l_diversity import OP_PROBABILISTIC, _probabilistic
-from republish.requirements.recursive_diversity import OP_RECURSIVE, _recursive
 from republish.requirements.t_closeness import (
     OP_T_EQUAL,
     OP_T_HIERARCHICAL,
@@ -35,34 +39,6 @@ from republish.requirements.t_closeness import (
     _t_hierarchical,
     _t_ordered,
 )
-from republish.requirements.weak_m_uniqueness import OP_WEAK_M_UNIQUE, _weak_m_unique
-
-
-class Rules(NamedTuple):
-    """All requirements of a policy as arrays that compiled code can read.
-
-    Attributes:
-        op: the kernel of each rule, beyond the size.
-        a: its first parameter, tolerance included.
-        b: its second parameter.
-        overall: share of each sensitive code in the whole table.
-        order: the codes from the smallest value to the largest; empty where there is no order.
-        nodes: the hierarchy of the values, a row a code; shape (0, 0) where there is none.
-        leaves: the codes, those below any one node side by side; empty where there is no hierarchy.
-        min_size: the fewest rows that a satisfying group can have: the largest k asked, or what a
-            diversity implies, and at least 1.
-        plain: True where nothing but the size matters.
-    """
-
-    op: NDArray[np.int64]
-    a: Values
-    b: Values
-    overall: Values
-    order: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    leaves: NDArray[np.int64]
-    min_size: int
-    plain: bool
 
 
 def compile_rules(requirements: Sequence[Requirement], whole: Whole) -> Rules:
@@ -132,7 +108,7 @@ def _admits(rules: Rules, i: int, counts: Counts, size: int) -> bool:
 
 
 @kernel
-def rows_satisfy(rules: Rules, codes: NDArray[np.int32], counts: Counts) -> bool:
+def rows_satisfy(rules: Rules, codes: Int32Array, counts: Counts) -> bool:
     """Return whether rows with these codes satisfy the rules; `counts` is zero before and after."""
     for code in codes:
         counts[code] += 1

@@ -12,18 +12,15 @@ The distance is the earth mover's, for one of three distances between values:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from republish.arrays import Int32Array
 from republish.errors import PolicyError
 from republish.kernels import kernel
-from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Values, Whole
+from republish.requirements.base import KERNEL_TOLERANCE, Counts, Requirement, Rules, Values, Whole
 from republish.requirements.parameters import plain, share
-
-if TYPE_CHECKING:
-    from republish.requirements.rules import Rules
 
 OP_T_EQUAL = 5
 OP_T_ORDERED = 6
@@ -56,16 +53,13 @@ class TCloseness(Requirement):
 
     @property
     def text(self) -> str:
-        """`t=0.4`, `t-ordered=0.4` or `t-hierarchical=0.4`."""
         return f"t{'' if self.distance == 'equal' else f'-{self.distance}'}={plain(self.t)}"
 
     @property
     def bound(self) -> float:
-        """The t asked for; a group reaches its distance."""
         return self.t
 
     def describe(self) -> str:
-        """Return the promise as one sentence."""
         how = {
             "equal": "all values equally far apart",
             "ordered": "values as far apart as in their order",
@@ -77,7 +71,6 @@ class TCloseness(Requirement):
         )
 
     def check(self, whole: Whole) -> None:
-        """Raise PolicyError where the sensitive values have no order or hierarchy to measure by."""
         if self.distance == "ordered" and whole.order is None:
             raise PolicyError(
                 "t-ordered needs sensitive values with an order, found none; give the sensitive column "
@@ -90,7 +83,6 @@ class TCloseness(Requirement):
             )
 
     def rule(self) -> tuple[int, float, float]:
-        """Return the number of the distance's kernel and t, widened by the kernel's tolerance."""
         return _OPS[self.distance], self.t + KERNEL_TOLERANCE, 0.0
 
     def _reached(self, counts: Counts, sizes: Counts, whole: Whole) -> Values:
@@ -104,7 +96,7 @@ class TCloseness(Requirement):
         return np.asarray(np.abs(excess).sum(axis=1) / 2, dtype=np.float64)
 
 
-def _moved_up(excess: Values, nodes: NDArray[np.int32]) -> Values:
+def _moved_up(excess: Values, nodes: Int32Array) -> Values:
     # Two leaves below a common ancestor of height h are 2h edges apart: with every edge 1/(2 height) long the
     # hierarchy is a tree metric, where each edge carries the excess of everything below it.
     height = nodes.shape[1] - 1

@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from republish.errors import PolicyError
-from republish.requirements.alpha_k_anonymity import AlphaKAnonymity
 from republish.requirements.base import Requirement
 from republish.requirements.beta_likeness import BetaLikeness
 from republish.requirements.delta_disclosure import DeltaDisclosure
-from republish.requirements.distinct_l_diversity import LDiversity
-from republish.requirements.entropy_l_diversity import EntropyLDiversity
-from republish.requirements.k_anonymity import KAnonymity
-from republish.requirements.m_uniqueness import MUniqueness
-from republish.requirements.probabilistic_l_diversity import ProbabilisticLDiversity
-from republish.requirements.recursive_diversity import RecursiveDiversity
+from republish.requirements.k_anonymity import AlphaKAnonymity, KAnonymity
+from republish.requirements.l_diversity import (
+    EntropyLDiversity,
+    LDiversity,
+    ProbabilisticLDiversity,
+    RecursiveDiversity,
+)
+from republish.requirements.m_uniqueness import MUniqueness, WeakMUniqueness
 from republish.requirements.t_closeness import TCloseness
-from republish.requirements.weak_m_uniqueness import WeakMUniqueness
 
 _Number = int | float
 

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
-from republish.schema.schema import Category, Date, Number, Ordered, Schema, read_schema
+from republish.schema.columns import KINDS, PUBLISH, Category, Column, Date, Number, Ordered
+from republish.schema.files import read_schema, schema_from_mapping, schema_to_mapping
+from republish.schema.schema import DROP_POINT_ZERO, NORMAL_FORMS, ROLES, Schema
 
-__all__ = ["Category", "Date", "Number", "Ordered", "Schema", "read_schema"]
+__all__ = [
+    "DROP_POINT_ZERO",
+    "KINDS",
+    "NORMAL_FORMS",
+    "PUBLISH",
+    "ROLES",
+    "Category",
+    "Column",
+    "Date",
+    "Number",
+    "Ordered",
+    "Schema",
+    "read_schema",
+    "schema_from_mapping",
+    "schema_to_mapping",
+]

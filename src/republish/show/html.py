@@ -16,12 +16,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
-from republish.show.numbers import day, number
+from republish.show.numbers import day, is_number, number
+from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
     from republish.attacks import Result, Summary
     from republish.publishing.result import Published
     from republish.release.release import Release
+    from republish.release.two_tables import AnyRelease
     from republish.series import Series
 
 ROWS = 8
@@ -42,7 +44,7 @@ _CELL = "text-align:{};padding:.15em .6em;white-space:nowrap"
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
     """A table in HTML; columns of numbers stand to the right."""
-    right = [all(row[i] is None or _is_number(row[i]) for row in rows) for i in range(len(columns))]
+    right = [all(row[i] is None or is_number(row[i]) for row in rows) for i in range(len(columns))]
     head = "".join(_cell("th", name, right[i]) for i, name in enumerate(columns))
     body = "".join(
         "<tr>" + "".join(_cell("td", number(cell), right[i]) for i, cell in enumerate(row)) + "</tr>"
@@ -57,10 +59,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = 
 def _cell(tag: str, text: str, right: bool) -> str:
     scope = ' scope="col"' if tag == "th" else ""
     return f'<{tag}{scope} style="{_CELL.format("right" if right else "left")}">{escape(text)}</{tag}>'
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def note(text: str) -> str:
@@ -95,38 +93,52 @@ def _backend_kept() -> Iterator[None]:
             pyplot.switch_backend(before)
 
 
-def release_html(release: Release) -> str:
-    """A release: its numbers, its first rows, and the groups over two quasi-identifiers."""
-    from republish.show.plots import plot_groups
+def release_html(release: AnyRelease) -> str:
+    """A release: its numbers, the first rows of its tables, and the groups over two quasi-identifiers."""
+    from republish.release.release import Release
+    from republish.show.plots import plot_release
 
-    sizes = release.sizes
-    people = max(int(sizes.sum() - release.counterfeits.sum()), 1)
-    numbers = {
-        "rows": release.rows,
-        "groups": release.group_count,
-        "smallest group": int(sizes.min()) if len(sizes) else None,
-        "counterfeits": int(release.counterfeits.sum()),
-        "penalty": float((sizes - release.counterfeits) @ release.penalties() / people)
-        if len(sizes)
-        else None,
-    }
-    shown = release.head(ROWS)
-    parts = [
-        table(list(numbers), [list(numbers.values())], "Release"),
-        table(shown.columns, shown.rows(), f"The first of {release.rows:,} rows"),
-    ]
+    numbers, shown = _numbers_of(release.people, int(release.counterfeits.sum())), release.head(ROWS)
+    says = "groups over two quasi-identifiers"
+    if isinstance(release, Release):
+        parts = [table(shown.columns, shown.rows(), f"The first of {release.rows:,} rows")]
+    else:
+        batches = release.batches()
+        numbers = {"people": numbers.pop("rows"), **numbers, "batches": release.values.group_count}
+        says = f"{says}, and a few batches with the shares of their values"
+        parts = [
+            table(shown.columns, shown.rows(), f"People: the first of {release.rows:,}"),
+            table(
+                batches.columns,
+                batches.head(ROWS).rows(),
+                f"Values by batch: the first of {batches.height:,} lines",
+            ),
+        ]
     if release.rows:
-        parts.append(picture(lambda file: plot_groups(release, file), "groups over two quasi-identifiers"))
-    return page(parts)
+        parts.append(picture(lambda file: plot_release(release, file), says))
+    return page([table(list(numbers), [list(numbers.values())], "Release"), *parts])
+
+
+def _numbers_of(groups: Release, counterfeits: int) -> dict[str, Any]:
+    """The numbers of a table with quasi-identifiers."""
+    sizes = groups.sizes
+    own = sizes - groups.counterfeits
+    return {
+        "rows": groups.rows,
+        "groups": groups.group_count,
+        "smallest group": int(sizes.min()) if len(sizes) else None,
+        "counterfeits": counterfeits,
+        "penalty": float(own @ groups.penalties() / max(int(own.sum()), 1)) if len(sizes) else None,
+    }
 
 
 def series_html(series: Series) -> str:
     """A series: who publishes it, what it promises, and a line a release; no table is opened."""
+    from republish.release.forms import form_sentence
+
     policy, withdrawn = series.policy, series.withdrawn()
     lines = [_release_line(record.payload, record.release in withdrawn) for record in series.records]
-    promised = (
-        "; ".join(policy.promises["series"]) or "nothing over the series: each release is protected alone"
-    )
+    promised = "; ".join(policy.over_series).replace("nothing:", "nothing over the series:")
     says = f"Series {series.root.name}: {policy.publisher.name}"
     parts = [
         table(list(lines[0]), [list(line.values()) for line in lines[-_MOST_RELEASES:]], says)
@@ -135,7 +147,10 @@ def series_html(series: Series) -> str:
     ]
     if len(lines) > _MOST_RELEASES:
         parts.append(note(f"The last {_MOST_RELEASES} of {len(lines):,} releases."))
-    parts.append(note(f"Every group satisfies {policy.promises['one_table']}. Promised: {promised}."))
+    if policy.form is not None:
+        parts.append(note(f"Form: {form_sentence(policy.form)}."))
+    satisfied = promised_of_groups(policy.promises)
+    parts.append(note(f"{satisfied[:1].upper()}{satisfied[1:]}. Promised: {promised}."))
     if policy.gate is not None:
         parts.append(note(f"Gate: {policy.gate.sentence()}."))
     if len(lines) > 1:
@@ -149,11 +164,24 @@ def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]
     return {
         "release": payload["release"],
         "as of": day(payload["as_of"]),
-        **{name: payload[name] for name in ("rows", "groups", "suppressed", "counterfeits")},
+        **_sizes(payload),
         "penalty": measures["penalty"],
         "highest risk": measures["prosecutor_risk"]["highest"],
         "withdrawn": withdrawn,
     }
+
+
+def _sizes(payload: Mapping[str, Any]) -> dict[str, int]:
+    """How large a release is, in one table or in two."""
+    names = ("rows", "groups", "suppressed", "counterfeits")
+    if "two_tables" not in payload:
+        return {name: payload[name] for name in names}
+    rows, groups, suppressed, counterfeits = (payload[name] for name in names)
+    batches = payload["two_tables"]["batches"]
+    return {
+        "people": rows, "groups": groups, "batches": batches, "without batch": suppressed,
+        "counterfeits": counterfeits,
+    }  # fmt: skip
 
 
 def published_html(done: Published) -> str:
@@ -199,15 +227,13 @@ def attack_html(result: Result) -> str:
 
 
 def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
-    """Figures over the releases as lines."""
     return picture(lambda file: _draw(followed, file), says)
 
 
 def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
-    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot
+    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot, save
 
-    pyplot = load_pyplot()
-    figure, panel = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
+    figure, panel = load_pyplot().subplots(figsize=(6, 2.6), layout="constrained")
     for place, (name, figures) in enumerate(followed.items()):
         panel.plot(
             range(1, len(figures) + 1),
@@ -221,8 +247,7 @@ def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
     panel.set(xlabel="release", ylim=(-0.02, 1.02))
     panel.xaxis.get_major_locator().set_params(integer=True)
     panel.legend(fontsize=8)
-    figure.savefig(file, dpi=100)
-    pyplot.close(figure)
+    save(figure, file, dpi=100)
 
 
 def page(parts: Sequence[str]) -> str:

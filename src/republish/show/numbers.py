@@ -21,6 +21,11 @@ MARKS = {
 }
 
 
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number; yes and no are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def number(value: Any) -> str:
     """A cell of a table: counts with commas, decimals with four digits, yes or no, nothing for `None`."""
     if value is None:

@@ -13,6 +13,7 @@ from republish.errors import PolicyError
 from republish.microdata import INTERVAL
 from republish.publishers.breach import breach_probability, n_choose
 from republish.release.release import Release
+from republish.release.two_tables import AnyRelease, TwoTableRelease
 from republish.spatial.nested import block_volumes
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from republish.release.cells import Cells
 
 _MOST_GROUPS = 20_000
+_MOST_BATCHES = 3
+_MOST_VALUES = 6
+_LONGEST = 24
 # Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MANY_COLOURS = (*COLOURS, "#000000", "#7F7F7F")
@@ -43,8 +47,25 @@ def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
         f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty {_mean_penalty(release):.3f}",
         fontsize=11,
     )
+    save(figure, path)
+
+
+def plot_release(release: AnyRelease, path: Path, axes: str | None = None) -> None:
+    """Draw a release whatever its form: the cells of its groups, in two tables batches beside them."""
+    if isinstance(release, Release):
+        plot_groups(release, path, axes)
+    else:
+        plot_two_tables(release, path, axes)
+
+
+def plot_two_tables(release: TwoTableRelease, path: Path, axes: str | None = None) -> None:
+    """Draw the form: on the left the cells of people over two quasi-identifiers, on the right a few batches.
+
+    One group of people is framed, and the batches are those that most people of it are in.
+    """
+    figure = two_tables_figure(release, axes)
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    load_pyplot().close(figure)
 
 
 def plot_regions(
@@ -52,20 +73,14 @@ def plot_regions(
 ) -> None:
     """Draw nested regions over two quasi-identifiers, and beside them the groups that blocks were clustered into.
 
-    Inner regions lie on the regions around them, so that what is seen of a region is its block.
-
-    Args:
-        release: one with levels, as `BangA(shape="region")` makes it.
-        path: where the picture goes.
-        clustered: a release of the same view in boxes.
-        axes: the names of two quasi-identifiers; without them the two that tell most.
+    Inner regions lie on the regions around them, so that what is seen of a region is its block. `BangA(shape="region")`
+    makes such a release; `clustered` is one of the same view in boxes. Without `axes`, the names of two
+    quasi-identifiers, the two that tell most are drawn.
 
     Raises:
         PolicyError: the release has no levels, or there are no such quasi-identifiers.
     """
-    figure = regions_figure(release, clustered, axes)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(regions_figure(release, clustered, axes), path)
 
 
 def regions_figure(release: Release, clustered: Release | None = None, axes: str | None = None) -> Figure:
@@ -93,6 +108,83 @@ def regions_figure(release: Release, clustered: Release | None = None, axes: str
     return figure
 
 
+def two_tables_figure(release: TwoTableRelease, axes: str | None = None) -> Figure:
+    """The figure that `plot_two_tables` writes."""
+    people = release.people
+    across, up = _two_axes(people, axes)
+    figure: Figure
+    figure, (left, right) = load_pyplot().subplots(
+        1, 2, figsize=(12, 5.2), layout="constrained", width_ratios=(3, 2)
+    )
+    _draw_boxes(left, people, across, up)
+    left.set_xlabel(across.axis.column.name)
+    left.set_ylabel(up.axis.column.name)
+    left.set_title(
+        f"people: {people.rows:,} in {people.group_count:,} groups that look alike, "
+        f"penalty {_mean_penalty(people):.3f}",
+        fontsize=10,
+    )
+    framed = _framed(people, across, up)
+    if framed is not None:
+        _frame(left, across, up, framed)
+    _draw_batches(right, release, framed)
+    return figure
+
+
+def _framed(people: Release, across: Cells, up: Cells) -> int | None:
+    """The group of people that is drawn as an example: one of usual size near the middle, with cells on both axes."""
+    said = np.flatnonzero(across.said & up.said)
+    if not len(said):
+        return None
+    far = np.zeros(len(said))
+    for cells in (across, up):
+        middle = (cells.low[said] + cells.high[said]) / 2
+        far += np.abs(middle - np.median(middle)) / max(np.ptp(middle), 1e-9)
+    return int(said[np.argmin(far)])
+
+
+def _frame(panel: Axes, across: Cells, up: Cells, group: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    one = np.array([group])
+    (x,), (width,) = _sides(across, one)
+    (y,), (height,) = _sides(up, one)
+    panel.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=COLOURS[0], linewidth=2.2))
+
+
+def _draw_batches(panel: Axes, release: TwoTableRelease, framed: int | None) -> None:
+    """The shares of values of a few batches as bars: those of the people of the framed group, then the largest."""
+    counts = release.batches()
+    name = counts.columns[1]
+    inside = np.zeros(release.values.group_count + 1, dtype=np.int64)
+    if framed is not None:
+        inside += np.bincount(release.batch[release.people.group == framed + 1], minlength=len(inside))
+    order = np.lexsort((-release.values.sizes, -inside[1:]))[:_MOST_BATCHES] + 1
+    first, ticks, names = 0.0, [], []
+    for colour, batch in zip(MANY_COLOURS[1:], order.tolist(), strict=False):
+        own = counts.filter(counts["batch"] == batch).sort("count", descending=True)
+        shares = own["count"].to_numpy()[:_MOST_VALUES] / own["count"].sum()
+        bars = first + 1.0 + np.arange(len(shares))
+        panel.barh(bars, shares, color=colour)
+        says = f"batch {batch}: {own['count'].sum():,} values, {own.height} different"
+        says += f", {inside[batch]} of those in the frame" if inside[batch] else ""
+        panel.text(0, first, says, fontsize=8.5, va="center")
+        ticks += bars.tolist()
+        names += [_short(value) for value in own[name].to_list()[: len(bars)]]
+        first = bars[-1] + 1.4
+    panel.set_yticks(ticks, names, fontsize=8)
+    panel.set_ylim(first - 0.4, -0.9)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.xaxis.set_major_formatter("{x:.0%}")
+    panel.set_xlabel(f"share of each {name} in its batch")
+    panel.set_title(f"values: {len(order)} of {release.values.group_count:,} batches", fontsize=10)
+
+
+def _short(value: object) -> str:
+    text = "missing" if value is None else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> None:
     """Draw how Cor-Split's probability of a breach and its two parts grow with the number of releases, up to L.
 
@@ -109,9 +201,7 @@ def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> No
     Raises:
         PolicyError: a parameter is out of range.
     """
-    figure = breach_figure(p, m, L, h)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(breach_figure(p, m, L, h), path)
 
 
 def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
@@ -153,9 +243,7 @@ def plot_beliefs(results: Mapping[str, BeliefResult], path: Path) -> None:
 
     Where people were compromised, the picture is of those she was told nothing of.
     """
-    figure = beliefs_figure(results)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(beliefs_figure(results), path)
 
 
 def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
@@ -194,13 +282,9 @@ def beliefs_figure(results: Mapping[str, BeliefResult]) -> Figure:
 def plot_attacks(found: Mapping[str, Sequence[Summary]], path: Path) -> None:
     """Draw what attacks found after each release, each of everyone until then; one colour for each, by its name.
 
-    Args:
-        found: what `republish.attacks.over_time` returns, by the name to show.
-        path: where the picture goes.
+    `found` is what `republish.attacks.over_time` returns, by the name to show.
     """
-    figure = attacks_figure(found)
-    figure.savefig(path, dpi=100)
-    load_pyplot().close(figure)
+    save(attacks_figure(found), path, dpi=100)
 
 
 def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
@@ -288,6 +372,12 @@ def load_pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+def save(figure: Figure, path: Path, dpi: int = 120) -> None:
+    """Write a figure to a file, and give back what it holds."""
+    figure.savefig(path, dpi=dpi)
+    load_pyplot().close(figure)
 
 
 def _two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:

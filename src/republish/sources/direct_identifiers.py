@@ -50,7 +50,6 @@ class Sampled(NamedTuple):
 
     @property
     def texts(self) -> pl.Series:
-        """The values looked at."""
         return self.sample["text"]
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from republish.errors import ViewError
-from republish.schema.schema import DROP_POINT_ZERO, NORMAL_FORMS, Schema
+from republish.schema import DROP_POINT_ZERO, NORMAL_FORMS, Schema
 from republish.secret import composed
 from republish.sources.tables import read_table
 from republish.sources.values import type_name

@@ -28,20 +28,16 @@ class StorePlace(ProxyUPath):  # type: ignore[misc]
     __slots__ = ()
 
     def stat(self, *, follow_symlinks: bool = True) -> Any:
-        """Size and kind of a file."""
         with _told(self):
             return self.__wrapped__.stat()
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether a file lies here, or anything below."""
         return self._kind() is not None
 
     def is_file(self) -> bool:
-        """Whether a file lies here."""
         return self._kind() == "file"
 
     def is_dir(self) -> bool:
-        """Whether anything lies below."""
         return self._kind() == "directory"
 
     def is_symlink(self) -> bool:
@@ -49,7 +45,6 @@ class StorePlace(ProxyUPath):  # type: ignore[misc]
         return False
 
     def iterdir(self) -> Iterator[StorePlace]:
-        """Everything right below."""
         with _told(self):
             found = self.fs.ls(self.path, detail=False)
         names = {name.strip("/") for name in found} - {self.path.strip("/")}
@@ -73,23 +68,19 @@ class StorePlace(ProxyUPath):  # type: ignore[misc]
         return file if "b" in mode else io.TextIOWrapper(file, encoding=encoding, newline=newline)
 
     def read_bytes(self) -> bytes:
-        """All that a file holds."""
         with _told(self):
             held: bytes = self.fs.cat_file(self.path)
             return held
 
     def read_text(self, encoding: str | None = None, *_: Any, **__: Any) -> str:
-        """All that a file holds, as text."""
         return self.read_bytes().decode(encoding or "utf-8")
 
     def write_bytes(self, data: Any) -> int:
-        """Write a file."""
         with _told(self):
             self.fs.pipe_file(self.path, bytes(data))
         return len(data)
 
     def write_text(self, data: str, encoding: str | None = None, *_: Any, **__: Any) -> int:
-        """Write a file of text."""
         return self.write_bytes(data.encode(encoding or "utf-8"))
 
     def mkdir(self, *_: Any, **__: Any) -> None:
@@ -99,7 +90,6 @@ class StorePlace(ProxyUPath):  # type: ignore[misc]
         """Nothing: who may read is settled where the store is kept."""
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Remove a file."""
         try:
             with _told(self):
                 self.fs.rm_file(self.path)

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from republish.errors import SchemaError, ViewError
+from republish.schema import Category, Column, Date, Number, Schema
 from republish.schema.column_names import listed, require_names
-from republish.schema.schema import Category, Column, Date, Number, Schema
 from republish.sources.direct_identifiers import (
     FEW_PEOPLE,
     Sampled,

@@ -10,7 +10,7 @@ from datetime import date
 import polars as pl
 
 from republish.errors import ViewError
-from republish.schema.schema import Column, Date, Number
+from republish.schema import Column, Date, Number
 
 _EXACT = 2.0**53  # from here on a float no longer holds every whole number
 _PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Date, pl.Time)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from republish.kernels import kernel
-from republish.spatial.extents import HIERARCHY, ancestor, extent
+from republish.spatial.extents import HIERARCHY, ancestor
 from republish.spatial.row_ranges import bounds, counts_upto, present_bounds, select, swap
 
 if TYPE_CHECKING:
@@ -24,11 +24,15 @@ NONE_MISSING, SOME_MISSING, ALL_MISSING = 0, 1, 2
 _BLOCK = 256
 _DEEPEST = 64
 _TRIES = 4
+INTERVAL = 0
 _FINEST = 300  # decimal places of a float
 
 
 class CutSpace(NamedTuple):
-    """How coordinates are read: `republish.spatial.extents.axis_arrays`, where values are whole, where some miss."""
+    """How coordinates are read: `republish.spatial.extents.axis_arrays`, where values are whole, where some miss.
+
+    `domain` holds the lowest and the highest coordinate of every axis.
+    """
 
     width: NDArray[np.float64]
     kind: NDArray[np.int8]
@@ -38,6 +42,7 @@ class CutSpace(NamedTuple):
     levels: NDArray[np.int64]
     whole: NDArray[np.bool_]
     gaps: NDArray[np.bool_]
+    domain: NDArray[np.float64]
 
 
 class CutTree(NamedTuple):
@@ -71,7 +76,6 @@ class _CutRows(NamedTuple):
     number: NDArray[np.int32]
     buffer: NDArray[np.float64]
     misplaced: NDArray[np.int64]
-    extents: NDArray[np.float64]
     lowest: NDArray[np.float64]
 
 
@@ -85,11 +89,18 @@ class _Open(NamedTuple):
 
 @kernel
 def resolve(
-    columns: NDArray[np.float64], space: CutSpace, tree: CutTree, cuts: int, k: int, cells: CutCells
+    columns: NDArray[np.float64],
+    space: CutSpace,
+    tree: CutTree,
+    cuts: int,
+    k: int,
+    cells: CutCells,
+    region: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], int, int, int]:
     """Return the cell of each row, and how many cells, cuts and rows in sides that were passed over there are.
 
-    There must be at least k rows. `columns` is permuted, `cells` and the free places of `tree` are written.
+    There must be at least k rows, all in the region above `region[0]` and up to `region[1]`. `columns` is permuted,
+    `cells` and the free places of `tree` are written.
     """
     q, n = columns.shape
     rows = _CutRows(
@@ -97,7 +108,6 @@ def resolve(
         np.arange(n).astype(np.int32),
         np.empty(n, np.float64),
         np.empty((2, _BLOCK), np.int64),
-        np.empty(q, np.float64),
         np.empty(q, np.float64),
     )
     # The smaller part is handled first, so that the stack never holds more than log2(n) ranges.
@@ -109,11 +119,11 @@ def resolve(
     first = waiting.node[0]
     first[0], first[1], first[2], first[3], first[4], first[5] = 0, n, (0 if cuts > 0 else -1), -1, 0, 0
     for axis in range(q):
-        waiting.low[0, axis], waiting.high[0, axis] = -np.inf, np.inf
+        waiting.low[0, axis], waiting.high[0, axis] = region[0, axis], region[1, axis]
     depth, found, crossing = 1, 0, 0
     while depth > 0:
         depth -= 1
-        middle, node, cuts, passed = _open(rows, space, tree, cuts, k, waiting.node[depth])
+        middle, node, cuts, passed = _open(rows, space, tree, cuts, k, waiting, depth)
         crossing += passed
         if node < 0:
             _close(rows, space, waiting, depth, cells, found)
@@ -134,9 +144,10 @@ def resolve(
 
 @kernel
 def _open(
-    rows: _CutRows, space: CutSpace, tree: CutTree, cuts: int, k: int, place: NDArray[np.int64]
+    rows: _CutRows, space: CutSpace, tree: CutTree, cuts: int, k: int, waiting: _Open, depth: int
 ) -> tuple[int, int, int, int]:
     """Divide the rows of a node; return where, by which cut (-1 for none), all cuts, and the rows passed over."""
+    place = waiting.node[depth]
     begin, end, node, parent, side = place[0], place[1], place[2], place[3], place[4]
     size, crossing = end - begin, 0
     if size < 2 * k:
@@ -154,7 +165,7 @@ def _open(
         place[5] = 1
         side = 0 if 2 * left > size else 1
         parent, node = node, tree.child[node, side]
-    axis, at, middle = _new_cut(rows, space, k, begin, end)
+    axis, at, middle = _new_cut(rows, space, k, begin, end, waiting.low[depth], waiting.high[depth])
     if axis < 0:
         return begin, -1, cuts, crossing
     tree.axis[cuts], tree.at[cuts] = axis, at
@@ -214,21 +225,51 @@ def _in_order(cells: CutCells, order: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _new_cut(rows: _CutRows, space: CutSpace, k: int, begin: int, end: int) -> tuple[int, float, int]:
-    """Return axis, threshold and middle of the cut in the widest axis that allows one, -1 for none."""
-    extents = rows.extents
-    for axis in range(extents.size):
+def _new_cut(
+    rows: _CutRows,
+    space: CutSpace,
+    k: int,
+    begin: int,
+    end: int,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> tuple[int, float, int]:
+    """Return axis, threshold and middle of the cut that saves most certainty penalty, -1 for none.
+
+    Cells are regions, so what counts is the region above `low` and up to `high`, not where its rows lie.
+    """
+    best, axis_of, at_of, middle = -1.0, -1, 0.0, begin
+    size = end - begin
+    for axis in range(low.size):
         rows.lowest[axis], highest = bounds(rows.columns[axis, begin:end])
-        extents[axis] = extent(space, axis, rows.lowest[axis], highest)
-    for _ in range(extents.size):
-        widest = int(np.argmax(extents))
-        if extents[widest] <= 0.0:
-            break
-        at, left = _cut_axis(rows, space, k, widest, begin, end)
-        if left > 0:
-            return widest, at, begin + left
-        extents[widest] = -1.0
-    return -1, 0.0, begin
+        if rows.lowest[axis] == highest:
+            continue
+        at, left = _cut_axis(rows, space, k, axis, begin, end)
+        if left <= 0:
+            continue
+        whole = _open_share(space, axis, low[axis], high[axis], rows.lowest[axis] == -np.inf)
+        below = _open_share(space, axis, low[axis], at, rows.lowest[axis] == -np.inf and at > -np.inf)
+        above = _open_share(space, axis, max(low[axis], at), high[axis], False)
+        saved = size * whole - left * below - (size - left) * above
+        if saved > best:
+            best, axis_of, at_of, middle = saved, axis, at, begin + left
+    return axis_of, at_of, middle
+
+
+@kernel
+def _open_share(space: CutSpace, axis: int, low: float, high: float, missing: bool) -> float:
+    """Return the share of the domain that the region above `low` and up to `high` leaves open."""
+    if missing:
+        return 1.0
+    if high == -np.inf:
+        return 0.0
+    first = max(low, space.domain[axis, 0] - (1.0 if space.whole[axis] else 0.0))
+    span = min(high, space.domain[axis, 1]) - first
+    if space.whole[axis]:
+        span -= 1.0
+    if span <= 0.0:
+        return 0.0
+    return float((span if space.kind[axis] == INTERVAL else span + 1.0) / space.width[axis])
 
 
 @kernel

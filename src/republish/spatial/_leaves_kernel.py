@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 
 class CutLeaves(NamedTuple):
-    """Leaves by their rows, one after the other, the end last; whether they may be cut; their first cut and cell."""
+    """Leaves by their rows, one after the other, the end last; whether they may be cut; their first cut and cell.
+
+    The region of leaf i is above `region[i, 0]` and up to `region[i, 1]`.
+    """
 
     start: NDArray[np.int64]
     cuttable: NDArray[np.bool_]
+    region: NDArray[np.float64]
     cut: NDArray[np.int64]
     cell: NDArray[np.int64]
 
@@ -45,7 +49,7 @@ def resolve_leaves(
         )
         least = k if leaves.cuttable[leaf] else end - begin  # a leaf of fewer than two times that is not cut
         block = np.ascontiguousarray(columns[:, begin:end])
-        found, count, cuts, _ = resolve(block, space, own, 0, least, inside)
+        found, count, cuts, _ = resolve(block, space, own, 0, least, inside, leaves.region[leaf])
         for i in range(end - begin):
             cell[begin + i] = first + found[i]
         for c in range(first, first + count):

@@ -16,8 +16,8 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.hierarchies import Hierarchy, compile_tree
+from republish.schema import Column, Schema
 from republish.schema.column_names import listed
-from republish.schema.schema import Column, Schema
 
 _FIRST_DAY = date(1970, 1, 1)
 _DATE = 10  # characters of YYYY-MM-DD

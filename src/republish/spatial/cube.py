@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError, ViewError
+from republish.hierarchies import Tree
+from republish.microdata import Axis, Microdata
 from republish.spatial.break_points import positions, require_names
 from republish.spatial.keys import cyclic_turns
-
-if TYPE_CHECKING:
-    from republish.hierarchies import Tree
-    from republish.microdata import Axis, Microdata
 
 MOST_BITS = 16
 _LIMIT = 31
@@ -81,7 +78,6 @@ class Cube:
 
     @property
     def bits(self) -> IntArray:
-        """The resolution of every dimension."""
         return np.array([scale.bits for scale in self.scales], dtype=np.int64)
 
     @property

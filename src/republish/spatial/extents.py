@@ -6,17 +6,15 @@ They read quasi-identifiers as `axis_arrays` lays them out, whatever else their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from republish.kernels import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
     from republish.microdata import Axis
 
 FLAT = 1

@@ -30,8 +30,8 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.errors import CannotPublish, PolicyError, SchemaError
 from republish.hierarchies import Intervals
 from republish.microdata import INTERVAL, Axis, Microdata
+from republish.schema import Number
 from republish.schema.column_names import listed
-from republish.schema.schema import Number
 from republish.spatial._kept_cuts_kernel import (
     ALL_MISSING,
     NONE_MISSING,
@@ -53,8 +53,8 @@ class Divided(NamedTuple):
 
     Row r lies in cell `cell[r]`, from `low[c, axis]` to `high[c, axis]`, both ends in, as `grouping.Regions` has it. A
     cell in which a value is missing begins at -inf, and ends there where all are. `crossing` counts the rows in small
-    sides that were passed over, for every such side anew; `extended` are the cells that extend over one. `domain` is
-    the lowest and the highest coordinate of every axis that cells are published with.
+    sides that were passed over, for every such side anew; `extended` are the cells that extend over one.
+    `domain[axis]` are the ends that the outermost cells are published with.
     """
 
     cuts: KeptCuts
@@ -143,7 +143,7 @@ class KeptCuts:
         if view.rows == 0:
             nothing = np.empty((0, len(view.axes)))
             return Divided(
-                cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_), nothing[:, :2]
+                cuts, np.empty(0, np.int32), nothing, nothing, 0, np.empty(0, np.bool_), np.empty((0, 2))
             )
         domain = cuts._domain(view)
         tree = cuts._tree(view.axes, view.rows // k)
@@ -157,7 +157,9 @@ class KeptCuts:
         )
         # The kernel works in place, on a copy.
         columns = np.array(view.points, dtype=np.float64, order="C")
-        cell, found, count, crossing = resolve(columns, _space(view, domain), tree, cuts.cuts, k, cells)
+        everywhere = np.repeat([[-np.inf], [np.inf]], q, axis=1)
+        space = _space(view, domain)
+        cell, found, count, crossing = resolve(columns, space, tree, cuts.cuts, k, cells, everywhere)
         low, high = _ranges(view.axes, cells, found, domain)
         extended = cells.extended[:found].copy()
         return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended, domain)
@@ -310,7 +312,7 @@ def _space(view: Microdata, domain: FloatArray) -> CutSpace:
     widths = np.where(np.isfinite(widths) & (widths > 0), widths, 1.0)
     gaps = np.array([bool(np.isneginf(points).any()) for points in view.points])
     whole = np.array([axis.whole_numbers or _labelled(axis) for axis in view.axes])
-    return CutSpace(**axis_arrays(view.axes, widths), whole=whole, gaps=gaps)
+    return CutSpace(**axis_arrays(view.axes, widths), whole=whole, gaps=gaps, domain=domain)
 
 
 def _ranges(

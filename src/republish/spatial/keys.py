@@ -31,8 +31,7 @@ def interleave(cells: IntArray, bits: IntArray, turns: IntArray | None = None) -
     keys = np.zeros((max(1, -(-len(turns) // _WORD)), cells.shape[1]), dtype=np.uint64)
     shift = _shifts(bits, turns)
     in_chunks(
-        cells.shape[1],
-        lambda begin, end: _interleave(cells[:, begin:end], turns, shift, keys[:, begin:end]),
+        cells.shape[1], lambda begin, end: _interleave(cells[:, begin:end], turns, shift, keys[:, begin:end])
     )
     return keys
 

@@ -70,6 +70,7 @@ class OpenCuts:
         leaves = CutLeaves(
             np.append(start, len(leaf)).astype(np.int64),
             names >= cuts,
+            np.stack(regions_of(self.tree, is_open, names, q), axis=1),
             np.zeros(count + 1, np.int64),
             np.zeros(count + 1, np.int64),
         )
@@ -85,9 +86,6 @@ class OpenCuts:
         cell = np.empty(len(leaf), np.int32)
         cell[order] = resolve_leaves(columns, leaves, self.space, k, tree, cells)
         found, own = int(leaves.cell[-1]), cells.begin[: leaves.cell[-1]]
-        low, high = regions_of(self.tree, is_open, names, q)
-        cells.low[:found] = np.maximum(cells.low[:found], low[own])
-        cells.high[:found] = np.minimum(cells.high[:found], high[own])
         lows, highs = _ranges(self.axes, cells, found, self.domain)
         new = int(leaves.cut[-1])
         cut = np.flatnonzero(np.diff(leaves.cut))

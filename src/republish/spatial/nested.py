@@ -193,7 +193,7 @@ def _met(boxes, child, first, low, high):  # type: ignore[no-untyped-def]
         whole[region] = _volume(boxes[region], boxes[region])
         children = child[first[region] : first[region + 1]]
         # A block of which nothing is left lies inside every range.
-        inside[:, region] = not _uncovered(boxes[region], boxes, children)
+        inside[:, region] = not uncovered(boxes[region], boxes, children)
     part, piece = np.empty((axes, 2)), np.empty((axes, 2))
     for query in range(queries):
         asked = np.stack((low[query], high[query]), axis=1)
@@ -214,7 +214,7 @@ def _met(boxes, child, first, low, high):  # type: ignore[no-untyped-def]
                 apart |= part[a, 0] >= part[a, 1]
             if apart:
                 continue
-            meets[query, region] = taken > _CLEAR * common or _uncovered(part, boxes, children)
+            meets[query, region] = taken > _CLEAR * common or uncovered(part, boxes, children)
             if not meets[query, region]:
                 continue
             shared[query, region] = taken
@@ -241,7 +241,7 @@ def _sticks_out(region, asked, boxes, children, piece):  # type: ignore[no-untyp
         for side in range(2):
             piece[a, 0] = region[a, 0] if side == 0 else max(asked[a, 1], region[a, 0])
             piece[a, 1] = min(asked[a, 0], region[a, 1]) if side == 0 else region[a, 1]
-            if piece[a, 0] < piece[a, 1] and _uncovered(piece, boxes, children):
+            if piece[a, 0] < piece[a, 1] and uncovered(piece, boxes, children):
                 return True
         piece[a, 0], piece[a, 1] = max(region[a, 0], asked[a, 0]), min(region[a, 1], asked[a, 1])
         if piece[a, 0] >= piece[a, 1]:
@@ -250,7 +250,7 @@ def _sticks_out(region, asked, boxes, children, piece):  # type: ignore[no-untyp
 
 
 @kernel
-def _uncovered(box, boxes, children):  # type: ignore[no-untyped-def]
+def uncovered(box, boxes, children):  # type: ignore[no-untyped-def]
     """Whether a box has a place outside all children, found by cutting them away one after the other."""
     if len(children) == 0:
         return True

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
+from republish.arrays import FloatArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _INSERTION = 12
 
 
 @kernel
-def quickselect(values: NDArray[np.float64], rank: int) -> float:
+def quickselect(values: FloatArray, rank: int) -> float:
     """Return the value of the given rank, moving it to its place between lesser and greater ones."""
     low, high = 0, values.size - 1
     state = 12345

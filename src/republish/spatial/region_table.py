@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray
+from republish.microdata import Microdata
 from republish.spatial.bang.bang_file import BangIndex, index_of_arrays
-
-if TYPE_CHECKING:
-    from republish.arrays import FloatArray
-    from republish.microdata import Microdata
-    from republish.spatial.cube import Cube, LinearScale
+from republish.spatial.cube import Cube, LinearScale
 
 _OUTSIDE = 0.01
 _COARSER = 4.0

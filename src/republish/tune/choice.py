@@ -14,6 +14,7 @@ import tomli_w
 from republish.errors import PolicyError
 from republish.policy import FILE, Policy
 from republish.publishers import parameters_of
+from republish.release.forms import TWO_TABLES
 from republish.requirements import requirements_text
 from republish.tune.frontier import Point
 from republish.tune.space import Candidate, policy_of
@@ -75,6 +76,8 @@ def init_command(policy: Policy, file: Path) -> str:
         words += ["--require", requirements_text(publisher.require)]
     if policy.knowledge is not None:
         words += ["--knowledge", str(folder / "knowledge")]
+    if policy.form is not None:
+        words += ["--form", TWO_TABLES, "--people-k", str(policy.form.k), "--presence", policy.form.presence]
     if policy.gate is not None:
         words += ["--gate", _gate_text(policy)]
     return shlex.join([*words, *(["--one-table"] if policy.one_table else [])])

@@ -39,17 +39,14 @@ class Point:
 
     @property
     def settings(self) -> str:
-        """Parameters and requirements as one line."""
         parts = [f"{name}={_plain(value)}" for name, value in self.parameters.items()]
         return " ".join([*parts, *([f"require {self.require}"] if self.require else [])])
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Point:
-        """The point of a JSON document."""
         return cls(**{name: document[name] for name in cls.__dataclass_fields__ if name in document})
 
 
@@ -96,27 +93,22 @@ class Tuned:
 
     @property
     def limit(self) -> float:
-        """The number that risk must not exceed."""
         return next(iter(self.limits.values()))
 
     @property
     def frontier(self) -> list[int]:
-        """The places of the points that no other beats, by growing penalty."""
         return frontier(self.points)
 
     @property
     def chosen(self) -> int | None:
-        """The place of the point that meets the limit at the least loss."""
         return choose(self.points, self.limit)
 
     @property
     def best(self) -> Point | None:
-        """The point that meets the limit at the least loss."""
         return None if self.chosen is None else self.points[self.chosen]
 
     @property
     def nearest(self) -> Point | None:
-        """The point of the least risk, whether or not it meets the limit."""
         place = nearest(self.points)
         return None if place is None else self.points[place]
 
@@ -131,7 +123,6 @@ class Tuned:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """The document that is kept beside the series."""
         front = set(self.frontier)
         return {
             "made_at": self.made_at,
@@ -145,7 +136,6 @@ class Tuned:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Tuned:
-        """What such a document says."""
         return cls(
             dict(document["limits"]),
             tuple(Point.from_dict(point) for point in document["points"]),

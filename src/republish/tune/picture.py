@@ -7,7 +7,7 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.show.html import page, picture, table
-from republish.show.plots import MANY_COLOURS, MARKERS, load_pyplot
+from republish.show.plots import MANY_COLOURS, MARKERS, load_pyplot, save
 from republish.tune.frontier import LIMITS, Tuned
 
 _ENDINGS = (".png", ".svg", ".pdf")
@@ -24,9 +24,7 @@ def require_drawable(path: Path) -> None:
 
 def plot_frontier(tuned: Tuned, path: Path) -> None:
     """Draw risk against penalty, with the limit, the frontier and the chosen point."""
-    figure = frontier_figure(tuned)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
+    save(frontier_figure(tuned), path)
 
 
 def frontier_figure(tuned: Tuned) -> Any:

@@ -97,7 +97,7 @@ def search(
             shutil.rmtree(left, ignore_errors=True)
         _give_up(optuna, study)
         tried = {_key(point): point for point in points_of(study)}
-        done = _finished(optuna, study)
+        done = len(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,)))
         progress(len(tried), plan.trials)
         yield list(tried.values())
         while len(tried) < plan.trials and done < _DRAWS * plan.trials:
@@ -149,11 +149,6 @@ def _give_up(optuna: Any, study: optuna.Study) -> None:
     for trial in study.get_trials(deepcopy=False):
         if not trial.state.is_finished():
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-
-
-def _finished(optuna: Any, study: optuna.Study) -> int:
-    complete = (optuna.trial.TrialState.COMPLETE,)
-    return len(study.get_trials(deepcopy=False, states=complete))
 
 
 def points_of(study: optuna.Study) -> list[Point]:

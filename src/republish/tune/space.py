@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Protocol
 
 from republish.errors import PolicyError
 from republish.knowledge import Extracted, Knowledge
 from republish.policy import Policy
-from republish.publishers import PUBLISHERS, Publisher, make_publisher, parameters_of
-from republish.requirements import KAnonymity, Requirement, parse_requirements, requirements_text
+from republish.publishers import (
+    PUBLISHERS,
+    Publisher,
+    make_publisher,
+    parameters_of,
+    two_table_parameters,
+)
+from republish.requirements import (
+    KAnonymity,
+    ProbabilisticLDiversity,
+    Requirement,
+    parse_requirements,
+    requirements_text,
+)
 
 _LARGEST_K = 120
 _LARGEST_M = 12
@@ -23,17 +36,9 @@ _LARGEST_M = 12
 class Trial(Protocol):
     """What draws a number; optuna's trials do."""
 
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
-        """A whole number."""
-        ...
-
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
-        """A number."""
-        ...
-
-    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """One of some things."""
-        ...
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,11 @@ def extent_of(start: Policy, values: int, rows: int, compromised: float) -> Exte
     """The ranges that a policy leaves open, with so many sensitive values and rows in the views."""
     sizes = [requirement.k for requirement in start.requirements if isinstance(requirement, KAnonymity)]
     least = max(sizes, default=2)
-    return Extent(max(2, least), max(2, least), values, rows, compromised)
+    shares = [r.l for r in start.requirements if isinstance(r, ProbabilisticLDiversity)]
+    different = (
+        [ceil(share) for share in shares] if start.form is not None else []
+    )  # whole buckets promise shares
+    return Extent(max(2, least), max(2, least, *different), values, rows, compromised)
 
 
 def suitable(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -127,7 +136,7 @@ def references(publishers: Sequence[str], start: Policy, extent: Extent, named: 
             given["n"] = min(usual["n"], given["m"])
         if name == "cohorts":
             given |= _cohort_bounds(extent)
-        first.append(Candidate(name, given))
+        first.append(Candidate(name, given if start.form is None else two_table_parameters(name, given)))
     return first
 
 
@@ -175,18 +184,6 @@ def _one_table(drawn: _Drawn) -> dict[str, Any]:
     return {"k": drawn.k()} | ({"require": f"t={close:g}"} if close < 1 else {})
 
 
-def _mondrian(drawn: _Drawn) -> dict[str, Any]:
-    return _one_table(drawn) | {"strict": drawn.one_of("strict", True, False)}
-
-
-def _m_invariance(drawn: _Drawn) -> dict[str, Any]:
-    return {"m": drawn.m()}
-
-
-def _tau_safety(drawn: _Drawn) -> dict[str, Any]:
-    return {"m": drawn.m(), "signatures": drawn.one_of("signatures", "any", "equal-or-disjoint")}
-
-
 def _cor_split(drawn: _Drawn) -> dict[str, Any]:
     m = drawn.m()
     return {"m": m, "n": min(m, drawn.whole("n", 1, _LARGEST_M)), "pad": drawn.one_of("pad", False, True)}
@@ -209,14 +206,6 @@ def _cohort_bounds(extent: Extent) -> dict[str, Any]:
     return {"compromised": extent.compromised} if 0 < extent.compromised < 1 else {}
 
 
-def _js_reduce(drawn: _Drawn) -> dict[str, Any]:
-    return _crowds(drawn) | {"t": drawn.real("t", 0.2, 1.0)}
-
-
-def _bayframe(drawn: _Drawn) -> dict[str, Any]:
-    return _crowds(drawn) | {"beta": drawn.real("beta", 0.5, 20.0, log=True)}
-
-
 def _crowds(drawn: _Drawn) -> dict[str, Any]:
     return {
         "k": drawn.k(),
@@ -227,15 +216,18 @@ def _crowds(drawn: _Drawn) -> dict[str, Any]:
 
 
 _SPACES: dict[str, Callable[[_Drawn], dict[str, Any]]] = {
-    "mondrian": _mondrian,
+    "mondrian": lambda drawn: _one_table(drawn) | {"strict": drawn.one_of("strict", True, False)},
     "banga": _one_table,
     "rplus-tree": _one_table,
-    "m-invariance": _m_invariance,
-    "tau-safety": _tau_safety,
+    "m-invariance": lambda drawn: {"m": drawn.m()},
+    "tau-safety": lambda drawn: {
+        "m": drawn.m(),
+        "signatures": drawn.one_of("signatures", "any", "equal-or-disjoint"),
+    },
     "cor-split": _cor_split,
     "cohorts": _cohorts,
-    "js-reduce": _js_reduce,
-    "bayframe": _bayframe,
+    "js-reduce": lambda drawn: _crowds(drawn) | {"t": drawn.real("t", 0.2, 1.0)},
+    "bayframe": lambda drawn: _crowds(drawn) | {"beta": drawn.real("beta", 0.5, 20.0, log=True)},
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import traceback
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from republish.attacks import BELIEVES, Adversary, AttackResult, attack, granted_view, names
-from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError
+from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError, fault_of
 from republish.knowledge import Extracted, Knowledge
 from republish.policy import Policy
 from republish.publishers import PUBLISHERS
@@ -65,9 +65,7 @@ def attempt(bench: Bench, candidate: Candidate, place: Path) -> Point:
     except RepublishError as problem:
         return _infeasible(candidate, str(problem))
     except Exception as problem:  # a fault of ours; its own words may hold cells
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        name = f"{type(problem).__name__} at {Path(where.filename).name}:{where.lineno}"
-        return _infeasible(candidate, f"an unforeseen {name}; please report it with this line")
+        return _infeasible(candidate, f"an unforeseen {fault_of(problem)}; please report it with this line")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -91,10 +89,11 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         seed=policy.seed,
         one_table=policy.one_table,
         gate=policy.gate,
+        form=policy.form,
     )
     assert isinstance(series, _Temporary)
     series.given = bench.secret
-    try:
+    with closing(series.ledger):
         done = [series.publish(view, meant=MEANT) for view in bench.views]
         rows = np.array([one.rows for one in done], dtype=np.float64)
         counterfeits = _share(done, "counterfeits", rows)
@@ -104,8 +103,6 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
                 "allowed"
             )
         risk, undecided = _risk(bench, series)
-    finally:
-        series.ledger.close()
     return Point(
         candidate.publisher,
         candidate.parameters,

@@ -12,7 +12,7 @@ import polars as pl
 from republish.arrays import WordArray
 from republish.errors import PolicyError, RepublishError
 from republish.microdata import read_view
-from republish.schema.schema import Number, Schema
+from republish.schema import Number, Schema
 from republish.secret import Secret
 from republish.sources.tables import read_table
 

@@ -50,7 +50,6 @@ class Check:
         }
 
     def sentence(self) -> str:
-        """The check in words."""
         if self.holds:
             return f"{self.promise}: holds"
         where = f" in {self.groups} groups with {self.rows} rows" if self.groups else ""
@@ -59,26 +58,26 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """All checks of one release or table."""
+    """All checks of one release or table; of two tables rows and groups are those of people, beside the batches."""
 
     rows: int
     groups: int
     suppressed: int
     checks: tuple[Check, ...]
+    batches: int | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether every promise is kept."""
         return all(check.holds for check in self.checks)
 
     def with_checks(self, *more: Check) -> Verification:
-        """This verification with further checks."""
         return replace(self, checks=(*self.checks, *more))
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document; infinite levels become null."""
         checks = tuple(check.as_dict() for check in self.checks)
         counts = {"rows": self.rows, "groups": self.groups, "suppressed": self.suppressed}
+        counts |= {} if self.batches is None else {"batches": self.batches}
         return {**counts, "checks": checks, "holds": self.holds}
 
     def require(self) -> None:

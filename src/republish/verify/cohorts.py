@@ -3,6 +3,9 @@
 `determined=d@c`: whoever stays is with the same people as before, and if an adversary knows the values of a share c
 of all people, each known or not independently of the others, at most a share d of the others can be expected to be
 determined, from all releases so far and by whatever attack (`republish.inference.determination`).
+
+`whole-buckets=c`: whoever stays is with the same people as before, so that the same bound can be computed; how large it
+is is told, and not limited.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from republish.memory.memory import KEY, Memory, keyed
 from republish.verify.check import Check
 from republish.verify.promises import AuditedRelease
 
-DETERMINED = "determined"
+DETERMINED, WHOLE = "determined", "whole-buckets"
 
 
 class KnownStays(NamedTuple):
@@ -100,7 +103,8 @@ def _labelled(stays: Stays) -> pl.DataFrame:
 
 def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tuple[Check, ...]:
     """Whether people stay together in a release, and few can be determined after it."""
-    limit, _, compromised = promise.partition("=")[2].partition("@")
+    name, _, bounds = promise.partition("=")
+    limit, _, compromised = bounds.partition("@") if name == DETERMINED else ("1", "", bounds)
     there = now.members.someone & (now.members.group > 0)
     sighting, apart = _sighted(now, known, there)
     together = Check(
@@ -111,10 +115,9 @@ def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tupl
         len(np.unique(now.members.group[there][apart])),
         int(np.count_nonzero(apart)),
     )
-    meaning = (
-        f"If {float(compromised):.1%} of people are compromised, at most {float(limit):.1%} of the others can be "
-        "expected to be determined"
-    )
+    meaning = f"If {float(compromised):.1%} of people are compromised, "
+    meaning += f"at most {float(limit):.1%}" if name == DETERMINED else "no more than a bound"
+    meaning += " of the others can be expected to be determined"
     if known.lacks:
         meaning += (
             "; people were forgotten, so this cannot be computed anew; it was when the release was made."

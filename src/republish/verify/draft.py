@@ -6,12 +6,12 @@ hc-safety is the exception: it compares with every earlier release.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
+from republish.inference import Reasoning
 from republish.memory.memory import Memory
 from republish.verify.check import Check
 from republish.verify.cohorts import few_determined, known_from
@@ -19,9 +19,6 @@ from republish.verify.memory import spelled_signatures
 from republish.verify.promises import WITHSTAND, AuditedRelease, Before, promise_checks
 from republish.verify.similarity import similar
 from republish.verify.withstand import from_memory
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
 
 
 def check_against_memory(

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,12 +23,14 @@ from republish.microdata import Axis, Microdata
 from republish.release.cells import SOME_MISSING, Cells
 from republish.release.forms import KEPT_CUTS as PROMISE
 from republish.verify.check import Check
-from republish.verify.led_by_cuts import Leading, ends_among
+from republish.verify.led_by_cuts import Leading
 
 _FROM_CUTS = "Who is in which cell of people follows from quasi-identifiers, k and the kept cuts alone."
 _LAMINAR = (
     "Cells of people lie inside those of earlier releases, contain them, or have nothing in common with them."
 )
+Labels = Sequence[Sequence[str]]
+"""The labels of every axis, none where it has numbers."""
 _CROSSING = "{} people are in cells that extend over a cut that died, and may cross earlier ones."
 
 
@@ -54,31 +56,11 @@ def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
     return leading.places(view.points)
 
 
-class StatedCells(NamedTuple):
-    """What the ledger recorded of the cells of a release.
-
-    How far the frame of a column has moved since the first release, which cells extend over a cut that died, and the
-    lowest and the highest coordinates that cells were published with.
-    """
-
-    moved: dict[str, float]
-    extended: list[int]
-    ends: list[list[float] | None]
-
-    @classmethod
-    def of(cls, payloads: list[dict[str, Any]]) -> StatedCells:
-        """What was recorded of the last of some releases."""
-        moved: dict[str, float] = {}
-        for payload in payloads:
-            for name, by in payload.get("moved", {}).items():
-                moved[name] = moved.get(name, 0.0) + by
-        return cls(moved, payloads[-1]["extended"], payloads[-1]["ends"])
-
-
 class ShownCells(NamedTuple):
     """The cells of people of one release: ranges of every axis in frames that move with people, and which extend.
 
-    `scale` is the axis that positions of labels belong to. A cell `*` is NaN; the outermost ranges are open.
+    A cell `*` is NaN; outermost ranges of numbers are open. Of a column with labels a range is given by positions among
+    those of the view that it was published of.
     """
 
     low: FloatArray
@@ -87,33 +69,40 @@ class ShownCells(NamedTuple):
     extended: BoolArray
 
     @classmethod
-    def of(cls, cells: tuple[Cells, ...], stated: StatedCells) -> ShownCells:
-        """The cells of a published table, with what the ledger recorded of them."""
-        moved, ends = stated.moved, stated.ends
+    def of(
+        cls, cells: tuple[Cells, ...], recorded: Mapping[str, Any], moved: Mapping[str, float]
+    ) -> ShownCells:
+        """The cells of a published table; `moved` says how far the frame of a column has moved since the first.
+
+        `recorded` is what the ledger says of the cells: the ends of the domain, and which extend over a dead cut.
+        """
         count = len(cells[0].low)
         low, high = np.empty((count, len(cells))), np.empty((count, len(cells)))
         for a, column in enumerate(cells):
             offset = moved.get(column.axis.column.name, 0.0)
             low[:, a], high[:, a] = column.low - offset, column.high - offset
-            domain = ends[a] if count else None
-            if domain is not None:
-                low[column.low <= domain[0], a] = -np.inf
-                high[column.high >= domain[1], a] = np.inf
+            ends = recorded["ends"][a] if count and not column.axis.labels else None
+            if ends is not None:
+                low[column.low <= ends[0], a], high[column.high >= ends[1], a] = -np.inf, np.inf
             low[column.missing == SOME_MISSING, a] = np.nan
         reaching = np.zeros(count, dtype=np.bool_)
-        reaching[np.array(stated.extended, dtype=np.int64) - 1] = True
+        reaching[np.array(recorded["extended"], dtype=np.int64) - 1] = True
         return cls(low, high, tuple(column.axis for column in cells), reaching)
 
 
 @dataclass
 class CellWalk:
-    """What is left of everyone's cells, release by release: the smallest so far, in the labels of the last release."""
+    """What is left of everyone's cells, release by release: the smallest so far.
+
+    Ranges of labels are given by positions among `labels`, those that all releases had: a label that some view lacks
+    says nothing of where its cells end.
+    """
 
     people: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEY, pl.UInt64)))
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     extended: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    axes: tuple[Axis, ...] = ()
+    labels: Labels | None = None
 
     def add(self, members: Membership, shown: ShownCells) -> Check:
         """Whether the cells of a release are laminar with what is left of earlier ones; then take it in."""
@@ -122,9 +111,12 @@ class CellWalk:
         cell = members.cell[there] - 1
         low, high, reaching = shown.low[cell], shown.high[cell], shown.extended[cell]
         if not self.people.height:
-            self.low = self.high = np.empty((0, shown.low.shape[1]))
+            self.low = self.high = np.empty((0, low.shape[1]))
         if len(shown.low):  # an empty week has no labels
-            self._to_labels_of(shown.axes)
+            common = labels_in_common(self.labels, shown.axes)
+            to_labels(self.low, self.high, self.labels or common, common)
+            to_labels(low, high, [axis.labels for axis in shown.axes], common)
+            self.labels = common
         who = keyed(members.people[there])
         place = who.join(
             self.people.with_row_index("place"), on=list(KEY), how="left", maintain_order="left"
@@ -151,21 +143,31 @@ class CellWalk:
             f"{PROMISE}: laminar", rows == 0, _LAMINAR, None, cells, rows, note=_CROSSING, noted=noted
         )
 
-    def _to_labels_of(self, axes: tuple[Axis, ...]) -> None:
-        """Bring positions of labels to those of a later release."""
-        relabel(self.low, self.high, self.axes, axes)
-        self.axes = axes
+
+def labels_in_common(known: Labels | None, axes: Sequence[Axis]) -> Labels:
+    """The labels of every axis that a further release has too, in its order; all of the first release."""
+    found = [axis.labels for axis in axes]
+    if known is None:
+        return found
+    return [tuple(x for x in new if x in set(old)) for old, new in zip(known, found, strict=True)]
 
 
-def relabel(low: FloatArray, high: FloatArray, old: Sequence[Axis], new: Sequence[Axis]) -> None:
-    """Bring ranges, positions of labels in them, from the axes of one release to those of a later one, in place."""
-    for a, (before, after) in enumerate(zip(old, new, strict=False)):
-        if not before.labels or before.labels == after.labels:
-            continue
-        upto = ends_among(before, after)
-        for bounds, shift in ((low, 1), (high, 0)):  # a cut keeps what a range begins after, or ends with
-            finite = np.isfinite(bounds[:, a])
-            bounds[finite, a] = upto[bounds[finite, a].astype(np.int64) - shift] + shift
+def to_labels(low: FloatArray, high: FloatArray, labels: Labels, common: Labels) -> None:
+    """Turn ranges of labels, of every axis, into ranges of those in common, in place; NaN where none is."""
+    for a, (old, new) in enumerate(zip(labels, common, strict=True)):
+        _among(low[:, a], high[:, a], old, new)
+
+
+def _among(low: FloatArray, high: FloatArray, labels: Sequence[str], common: Sequence[str]) -> None:
+    """Turn ranges of labels into ranges of those in common, in place; NaN where none is."""
+    if not len(labels) or list(labels) == list(common):
+        return
+    place = {label: position for position, label in enumerate(common)}
+    held = np.array([label in place for label in labels])
+    first = np.append(0, np.cumsum(held))  # of each label, how many in common lie before it
+    said = np.isfinite(low) & np.isfinite(high)
+    begin, end = first[low[said].astype(np.int64)], first[high[said].astype(np.int64) + 1] - 1
+    low[said], high[said] = np.where(begin <= end, begin, np.nan), np.where(begin <= end, end, np.nan)
 
 
 def _compared(
@@ -186,3 +188,12 @@ def _compared(
     unsaid = np.any(silent, axis=1)
     crosses: BoolArray = ~(apart | inside | around | unsaid)
     return crosses, np.asarray(apart | (unsaid & ~inside & ~around)), np.asarray(inside)
+
+
+def moved_so_far(payloads: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """How far the frame of every column has moved over some releases, by what the ledger recorded."""
+    moved: dict[str, float] = {}
+    for payload in payloads:
+        for name, by in payload.get("moved", {}).items():
+            moved[name] = moved.get(name, 0.0) + by
+    return moved

@@ -8,10 +8,11 @@ those below are counted again. Counts add up, so that rows may be counted in par
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -99,38 +100,18 @@ class Leading:
         return reaching
 
 
-def ends_among(old: Axis, new: Axis) -> FloatArray:
-    """Where a range that ends with a label of an axis ends on a later one; NaN where nothing tells."""
-    found = np.array([_position(new, label, _node_to(old, at)) for at, label in enumerate(old.labels)])
-    found[found == len(new.labels)] = np.nan
-    return found
-
-
-def _node_to(axis: Axis, leaf: int) -> str | None:
-    """The largest node below the root that ends with a leaf, where there is a hierarchy."""
-    tree = axis.hierarchy
-    if tree is None:
-        return None
-    ending = [
-        node for node, end in zip(tree.labels[leaf][:-1], tree.end[leaf], strict=False) if end == leaf + 1
-    ]
-    return ending[-1]
-
-
 def _position(axis: Axis, label: str, node: str | None) -> float:
-    """The last position up to a node or a label of those of a view; beyond all where their order does not tell."""
-    tree = axis.hierarchy
-    if tree is not None and node is not None:
-        leaves = [leaf for leaf, path in enumerate(tree.labels) if node in path[:-1]]
-        if leaves:
-            return float(leaves[-1])
+    """The last position of a node of the hierarchy, or up to a label; all where the order of labels does not tell."""
+    if node is not None and axis.hierarchy is not None:
+        inside = [leaf for leaf, path in enumerate(axis.hierarchy.labels) if node in path[:-1]]
+        if inside:
+            return float(inside[-1])
     if label in axis.labels:
         return float(axis.labels.index(label))
-    numbers = isinstance(axis.column.hierarchy, Intervals)
-    keys = [Fraction(one) if numbers else one for one in axis.labels]
-    if not all(a < b for a, b in pairwise(keys)):  # type: ignore[operator]
-        return float(len(axis.labels))
-    return float(bisect_right(keys, Fraction(label) if numbers else label) - 1)
+    key: Callable[[str], Any] = Fraction if isinstance(axis.column.hierarchy, Intervals) else str
+    known = [key(text) for text in axis.labels]
+    ordered = all(a < b for a, b in pairwise(known))
+    return float(bisect_right(known, key(label)) - 1) if ordered else np.inf
 
 
 @kernel

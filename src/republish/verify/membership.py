@@ -11,7 +11,7 @@ from republish.arrays import IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_counterfeits, stored_values
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import MEMBERSHIP, Check
 
 

@@ -38,7 +38,6 @@ class Rebuilt:
         self.groups: list[pl.DataFrame] | None = [] if with_groups else None
 
     def known(self, now: AuditedRelease) -> pl.DataFrame:
-        """The last sight of everyone in a release, null for a stranger."""
         return keyed(now.members.people).join(self.last, on=list(KEY), how="left", maintain_order="left")
 
     def groups_of(self, known: pl.DataFrame, code: IntArray) -> Sequence[IntArray]:

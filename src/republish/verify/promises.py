@@ -11,6 +11,7 @@
   before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
   to be determined where she knows a share c (see `republish.verify.cohorts`).
+- `whole-buckets=c`: people stay together, and what can be determined then is bounded (see there).
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`).
 - `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
@@ -34,7 +35,7 @@ from republish.arrays import BoolArray, IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
 from republish.verify.similarity import Shown
@@ -53,6 +54,7 @@ _MEANING = {
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
+    "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
@@ -141,14 +143,12 @@ class Before(NamedTuple):
     cohorts: Callable[[str], Sequence[Check]]
 
     def same(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is that of the last sight."""
         found: BoolArray = (
             self.last["code"].eq(pl.Series(now.members.code, dtype=pl.Int32)).fill_null(False).to_numpy()
         )
         return found
 
     def changed(self, now: AuditedRelease) -> BoolArray:
-        """Whose value is another one than at the last sight."""
         found: BoolArray = self.last["code"].is_not_null().to_numpy() & ~self.same(now)
         return found
 
@@ -164,7 +164,7 @@ def promise_checks(
             checks.append(hc_safe(promise, now, before.groups(), sizes))
         elif name in ("similarity", "withstand"):
             checks.append(before.beliefs(promise))
-        elif name == "determined":
+        elif name in ("determined", "whole-buckets"):
             checks.extend(before.cohorts(promise))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))

@@ -11,28 +11,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
+from republish.inference import Reasoning
+from republish.ledger import Entry, Ledger
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.domains import Scales
 from republish.release.release import release_of
 from republish.release.two_tables import people_schema, stored_release
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
-from republish.verify.kept_cuts import ShownCells, StatedCells
+from republish.verify.kept_cuts import ShownCells, moved_so_far
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
 from republish.verify.sums import CheckedPieces
 from republish.verify.walk import About, Walk, verify_members
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
-    from republish.ledger import Entry, Ledger
 
 __all__ = [
     "AuditedRelease",
@@ -63,11 +61,9 @@ class SeriesVerification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.problems and all(verification.holds for verification in self.releases.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         document = {
             "holds": self.holds,
             "problems": list(self.problems),
@@ -85,47 +81,40 @@ class Promising(Protocol):
     @property
     def promises(self) -> dict[str, Any]:
         """What is promised of every table and over the series."""
-        ...
 
 
-class StoredSeries(Protocol):
-    """What a series shows of itself to be verified."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Its ledger."""
-        ...
+class PublishedSeries(Protocol):
+    """What a series shows of itself to whoever verifies or attacks it."""
 
     @property
     def schema(self) -> Schema:
         """Its schema with all amendments."""
-        ...
 
     @property
-    def policy(self) -> Promising:
-        """Its policy."""
-        ...
+    def policy(self) -> Promising: ...
 
     @property
     def reasoning(self) -> Reasoning | None:
         """How its publisher takes an adversary to think, where it thinks of one."""
-        ...
-
-    def memory(self) -> Memory:
-        """What is remembered of everyone published so far."""
-        ...
 
     def members(self, number: int) -> Membership:
-        """Private: who is in a release."""
-        ...
+        """Private: who is in a release, and of which class where the series' own knowledge has classes."""
 
     def known_values(self) -> pl.Series:
         """The sensitive domain that the codes of all releases point into."""
-        ...
 
     def values_at(self, number: int) -> pl.Series:
         """The sensitive domain that was known at a release."""
-        ...
+
+
+class StoredSeries(PublishedSeries, Protocol):
+    """What a series shows of itself to be verified."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    def memory(self) -> Memory:
+        """What is remembered of everyone published so far."""
 
     def scales(self, number: int) -> Scales:
         """What the codes and coordinates of a release mean."""
@@ -133,7 +122,6 @@ class StoredSeries(Protocol):
 
     def compromised_file(self, number: int) -> str | None:
         """The name of the file of what outsiders know of people in a release, where there is one."""
-        ...
 
 
 class Audit(ABC):
@@ -199,11 +187,8 @@ class Audit(ABC):
         number = entry.release or 0
         with stored_release(self.series.ledger.folder(number)) as stored:
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
-        return ShownCells.of(table.cells, self.stated_cells(number))
-
-    def stated_cells(self, number: int) -> StatedCells:
-        """What the ledger recorded of the cells of a release in two tables."""
-        return StatedCells.of([record.payload for record in self.records[:number]])
+        payloads = [record.payload for record in self.records[:number]]
+        return ShownCells.of(table.cells, payloads[-1], moved_so_far(payloads))
 
     @cached_property
     def _known(self) -> pl.Series:

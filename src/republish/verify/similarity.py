@@ -26,11 +26,11 @@ from republish.memory.membership import Membership
 from republish.memory.memory import KEY, Memory, keyed
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
+from republish.schema import Schema
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check
 
 if TYPE_CHECKING:
-    from republish.schema.schema import Schema
     from republish.verify.series import StoredSeries
 
 TOLERANCE_OF_BELIEFS = 1e-4

@@ -45,7 +45,6 @@ class CheckedPieces:
     cells: CheckedCells | None = None
 
     def together(self) -> Verification:
-        """The checks of the release."""
         found = verified(self.found, self.requirements)
         if self.cells is not None:
             found = self.cells.with_values(found)
@@ -73,6 +72,7 @@ def verified(parts: Sequence[Verification], requirements: Sequence[Requirement])
         sum(part.groups for part in parts),
         sum(part.suppressed for part in parts),
         tuple(checks),
+        sum(part.batches or 0 for part in parts) if parts[0].batches is not None else None,
     )
 
 

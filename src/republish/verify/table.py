@@ -24,7 +24,7 @@ from republish.release.release import LEVEL, TABLE_CSV, Release, stored_table
 from republish.release.two_tables import BATCH
 from republish.requirements import Requirement, Whole
 from republish.requirements.histograms import histograms
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 from republish.verify.check import STATISTICS, Check, Verification
@@ -40,8 +40,8 @@ def verify_table(source: Any, schema: Schema, requirements: Sequence[Requirement
     count as suppressed.
     """
     frame = read_table(source, schema.missing)
-    columns = _quasi_columns(frame, schema)
-    suppressed = _all_starred(frame, columns)
+    columns = quasi_columns(frame, schema)
+    suppressed = all_starred(frame, columns)
     if suppressed.all():
         suppressed[:] = False  # a table that says nothing of anybody is one group
     found = verify_frame(frame, schema, requirements, suppressed)
@@ -81,7 +81,7 @@ def verify_frame(
 ) -> Verification:
     """Check a table, `suppressed` rows aside; see `verify_stored` for `large`."""
     table = frame if isinstance(frame, GroupedTable) else GroupedTable(frame)
-    columns = _quasi_columns(table, schema)
+    columns = quasi_columns(table, schema)
     if suppressed is None:
         suppressed = np.zeros(table.height, dtype=np.bool_)
     if any(requirement.needs_sensitive for requirement in requirements) and schema.sensitive is None:
@@ -92,7 +92,7 @@ def verify_frame(
         else no_codes(table.height)
     )
     whole = whole_of(schema.sensitive, codes, values) if large is None else large.whole
-    group, groups = _number_groups(table, columns)
+    group, groups = number_groups(table, columns)
     kept = ~suppressed
     group, groups = renumbered(group[kept]) if suppressed.any() else (group, groups)
     kept_codes = codes[kept] if suppressed.any() else codes
@@ -117,11 +117,11 @@ def verify_frame(
     ]
     if "group" in table.columns:
         levels = [LEVEL] if LEVEL in table.columns else []
-        checks.append(_uniform(table, [*levels, *columns]))
+        checks.append(uniform_groups(table, [*levels, *columns]))
     return Verification(table.height, groups, int(suppressed.sum()), tuple(checks))
 
 
-def _quasi_columns(frame: pl.DataFrame | GroupedTable, schema: Schema) -> list[str]:
+def quasi_columns(frame: pl.DataFrame | GroupedTable, schema: Schema) -> list[str]:
     """The columns that hold quasi-identifiers, plain or as bounds."""
     columns = []
     for column in schema.quasi_identifiers:
@@ -154,14 +154,15 @@ def _labelled(frame: pl.DataFrame, columns: list[str], schema: Schema) -> Check:
     )
 
 
-def _all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
+def all_starred(frame: pl.DataFrame, columns: list[str]) -> BoolArray:
+    """Which rows say `*` in all of these columns: they were suppressed."""
     texts = [name for name in columns if frame.schema[name] == pl.String]
     if len(texts) < len(columns):
         return np.zeros(frame.height, dtype=np.bool_)
     return frame.select(pl.all_horizontal(pl.col(texts).eq_missing(pl.lit(ANY)))).to_series().to_numpy()
 
 
-def _number_groups(table: GroupedTable, columns: list[str]) -> tuple[IntArray, int]:
+def number_groups(table: GroupedTable, columns: list[str]) -> tuple[IntArray, int]:
     """Groups as 0, 1, ...: those that the table names, else rows alike in these columns."""
     if "group" in table.columns:
         return table.numbering[:2]
@@ -171,7 +172,7 @@ def _number_groups(table: GroupedTable, columns: list[str]) -> tuple[IntArray, i
     return renumbered(alike.to_series().to_numpy())
 
 
-def _uniform(table: GroupedTable, columns: list[str]) -> Check:
+def uniform_groups(table: GroupedTable, columns: list[str]) -> Check:
     """All rows of a group must show the same cells: else the group is a claim, not a protection."""
     differs = table.apart(columns)
     return Check(

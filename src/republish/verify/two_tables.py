@@ -29,7 +29,7 @@ from republish.release.two_tables import (
     values_schema,
 )
 from republish.requirements import Requirement
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import read_csv
 from republish.sources.tables import read_table
 from republish.verify.check import Check, Verification
@@ -96,8 +96,11 @@ def verify_two_tables(
     People name their batch in a column `batch`; values have the columns batch, the sensitive one, and count. Groups of
     people are the column `group`, else equal quasi-identifiers.
     """
+    if schema.sensitive is None:
+        raise SchemaError(
+            "two tables need a sensitive column, that of the table of values; label one in the schema"
+        )
     table, counts = read_table(people, schema.missing), read_table(values, schema.missing)
-    assert schema.sensitive is not None
     for name, frame, wanted in (
         ("people", table, (BATCH,)),
         ("values", counts, (BATCH, schema.sensitive.name, COUNT)),
@@ -127,7 +130,7 @@ def joined(people: Verification, values: Verification) -> Verification:
     """The checks of both tables; those of people are called so."""
     named = (replace(check, promise=f"{PEOPLE}: {check.promise}") for check in people.checks)
     own = (check for check in values.checks if check.promise != "uniform groups")
-    return replace(people, checks=(*named, *own))
+    return replace(people, checks=(*named, *own), batches=values.groups)
 
 
 def compared_texts(folder: Path, schema: Schema) -> list[Check]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
+from republish.inference import Reasoning
+from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.forms import KEPT_CUTS
 from republish.release.grouped_table import GroupedTable
 from republish.release.two_tables import stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Check, Verification
-from republish.verify.cohorts import DETERMINED, CohortWalk, few_determined
+from republish.verify.cohorts import DETERMINED, WHOLE, CohortWalk, few_determined
 from republish.verify.kept_cuts import CellWalk, ShownCells
 from republish.verify.membership import group_sizes, members_fit
 from republish.verify.memory import Rebuilt
@@ -35,10 +37,6 @@ from republish.verify.similarity import BeliefWalk, Shown
 from republish.verify.table import AtLarge
 from republish.verify.two_tables import verify_release, verify_values
 from republish.verify.withstand import TrailWalk
-
-if TYPE_CHECKING:
-    from republish.inference import Reasoning
-    from republish.ledger import Entry
 
 
 class Walk:
@@ -57,7 +55,7 @@ class Walk:
         self.trail = (
             TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
         )
-        self.cohorts = CohortWalk() if DETERMINED in self.names else None
+        self.cohorts = CohortWalk() if {DETERMINED, WHOLE} & self.names else None
         self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0

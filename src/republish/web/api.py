@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from republish.web import DeskError, WrongType
+from republish.web import DeskError, NotFound, WrongType
 from republish.web.desk import FILES, Desk
 from republish.web.documents import job_document, plain
 from republish.web.downloads import PARTS, altered_words, sent
@@ -138,6 +138,9 @@ class CreateBody(ViewBody):
     gate: str | dict[str, Any] | None = None
     one_table: bool = False
     no_sensitive: bool = False
+    form: str | dict[str, bool | int | float | str] | None = Field(
+        None, description='"one-table", or "two-tables", or the same with k and presence.'
+    )
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -194,6 +197,13 @@ def _read(api: APIRouter, desk: Desk) -> None:
         if (x is None) != (y is None):
             raise DeskError("a picture has two axes; give both x and y, or neither")
         return plain(desk.release_picture(name, number, None if x is None or y is None else (x, y)))
+
+    @api.get("/series/{name}/releases/{number}/batches", summary="Batches with the shares of their values")
+    def batches(name: Name, number: Number) -> dict[str, Any]:
+        found = desk.release_batches(name, number)
+        if found is None:
+            raise NotFound("this series is published in one table, which has no batches")
+        return plain(found)
 
     @api.get("/series/{name}/tuned", summary="Frontiers that `republish tune` kept")
     def tuned(name: Name) -> list[dict[str, Any]]:
@@ -266,7 +276,11 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
         },
     )
     def report(name: Name, format: Literal["html", "json", "md"] = "html") -> Response:  # noqa: A002
-        return report_response(desk, name, format)
+        headers = {
+            "Content-Disposition": f'attachment; filename="report.{format}"',
+            "Content-Security-Policy": REPORT_POLICY,  # should a browser open it, it may load and run nothing
+        }
+        return Response(desk.report(name, format), media_type=_MEDIA[format], headers=headers)
 
 
 def _views(api: APIRouter, desk: Desk) -> None:
@@ -322,18 +336,7 @@ def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series", summary="Make a series with the columns of an upload", status_code=201)
     def create(body: CreateBody) -> dict[str, Any]:
         roles = [column.model_dump(exclude={"why"}) for column in body.roles]
-        made = desk.create(
-            body.name,
-            body.upload,
-            roles,
-            body.publisher,
-            body.parameters,
-            body.gate,
-            body.require,
-            body.one_table,
-            body.no_sensitive,
-        )
-        return plain(made.as_dict())
+        return plain(desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict())
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
@@ -358,12 +361,3 @@ async def _streamed(desk: Desk, request: Request) -> Upload:
     except BaseException:
         receiver.discard()
         raise
-
-
-def report_response(desk: Desk, name: str, format: str = "html") -> Response:  # noqa: A002
-    """The report as a file to keep; should a browser open it, it may load and run nothing."""
-    headers = {
-        "Content-Disposition": f'attachment; filename="report.{format}"',
-        "Content-Security-Policy": REPORT_POLICY,
-    }
-    return Response(desk.report(name, format), media_type=_MEDIA[format], headers=headers)

@@ -34,7 +34,6 @@ class Static(StaticFiles):
     """Files of the package: kept by browsers for a day, for a year where the address names a version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file with how long it may be kept."""
         response = await super().get_response(path, scope)
         versioned = b"v=" in scope["query_string"]
         response.headers["Cache-Control"] = (
@@ -84,7 +83,8 @@ def create_app(
     app.state.desk, app.state.access = desk, access
     _log_in(app, access, desk)
     app.include_router(api.router(desk))
-    _pages(app, desk)
+    app.include_router(routes.router(desk), include_in_schema=False)
+    app.mount("/static", Static(directory=_STATIC), name="static")
     _errors(app)
     app.add_middleware(GZipMiddleware, minimum_size=500, compresslevel=6)
     app.add_middleware(
@@ -95,12 +95,6 @@ def create_app(
         entered=desk.note_login,
     )
     return app
-
-
-def _pages(app: FastAPI, desk: Desk) -> None:
-    """The pages and their files."""
-    app.include_router(routes.router(desk), include_in_schema=False)
-    app.mount("/static", Static(directory=_STATIC), name="static")
 
 
 def _log_in(app: FastAPI, access: Access, desk: Desk) -> None:

@@ -26,7 +26,11 @@ _USUAL = ((0.2, "groups of 5: 20 %"), (0.09, "groups of 11: 9 %"), (0.05, "group
 FILES = {
     "table.csv": "the published table, for people and spreadsheets",
     "table.parquet": "the same table, for programs",
-    "counterfeits.csv": "how many counterfeit rows each group has",
+    "people.csv": "one line a person with the number of a batch, for people and spreadsheets",
+    "people.parquet": "the same table of people, for programs",
+    "values.csv": "how often each value occurs in a batch, for people and spreadsheets",
+    "values.parquet": "the same table of values, for programs",
+    "counterfeits.csv": "how many counterfeits each group or batch has",
     "about.json": "what is promised, for recipients",
 }
 
@@ -83,8 +87,7 @@ def _figure(found: Mapping[str, Any], limit: str) -> float | None:
     if limit == "max_undecided":
         unclear = found.get("unclear")
         return None if unclear is None else unclear["people"] / max(found["people"], 1)
-    value: float | None = found.get(LIMITS[limit])
-    return value
+    return found.get(LIMITS[limit])
 
 
 def gate_state(series: SeriesFacts) -> str:
@@ -148,11 +151,11 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
 def _worst_of(series: SeriesFacts) -> Assessment | None:
     """The assessment that found most, of those that are still true; the newest where none is."""
     true = [one for one, holds in zip(series.assessments, series.current, strict=True) if holds]
-    return max(true or series.assessments[-1:], key=_most_determined, default=None)
 
+    def most(one: Assessment) -> float:
+        return max((after[-1].determined_share for after in one.found.values()), default=0.0)
 
-def _most_determined(one: Assessment) -> float:
-    return max((after[-1].determined_share for after in one.found.values()), default=0.0)
+    return max(true or series.assessments[-1:], key=most, default=None)
 
 
 def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
@@ -168,9 +171,10 @@ def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
 
 def useful(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
     """What every release loses, as shares."""
+    outside = "without a batch" if any(one.two_tables for one in releases) else "left out"
     series = {
         "blur": [one.measures["penalty"] for one in releases],
-        "left out": [one.suppressed / max(one.rows, 1) for one in releases],
+        outside: [one.suppressed / max(one.rows, 1) for one in releases],
         "counterfeits": [
             one.counterfeits / max(one.rows - one.suppressed + one.counterfeits, 1) for one in releases
         ],

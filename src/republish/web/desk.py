@@ -5,37 +5,31 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from republish.errors import LedgerError, RepublishError
-from republish.sources.panics import is_panic
-from republish.web import Busy, Changed, DeskError, NotFound, Withdrawn, audit, documents, request_models
-from republish.web.downloads import FILES, Download, altered_words, taken
-from republish.web.jobs.interrupted import is_going_on, require_unlocked, words
+from republish.web import Busy, Changed, DeskError, request_models
+from republish.web.downloads import FILES
+from republish.web.jobs.interrupted import require_unlocked
 from republish.web.jobs.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.jobs.worker import CHANGED
-from republish.web.series_index import SeriesIndex
+from republish.web.series_desk import SeriesDesk
 from republish.web.uploads.columns import compare, legible
 from republish.web.uploads.uploads import LIMIT, Upload, Uploads
-from republish.web.watch import Watch
 
 if TYPE_CHECKING:
-    from republish.report.facts import ReleaseFacts, SeriesFacts
-    from republish.series import Series
+    from republish.report.facts import SeriesFacts
 
 SAY_NONE = 'Give one column the role sensitive, or say that none is: "No column is sensitive", no_sensitive in the API'
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
-class Desk:
-    """Some series on this machine, each by the name of its folder.
+class Desk(SeriesDesk):
+    """The series of this machine, the views that are uploaded for them, and the jobs that take long.
 
-    A root is the folder of a series, or a folder that holds several; new series are made in the first of the latter.
+    New series are made in the first root that holds several.
     """
 
     def __init__(
@@ -45,151 +39,10 @@ class Desk:
         uploads_in: Path | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        self.index = SeriesIndex(roots)
+        super().__init__(roots)
         self.uploads = Uploads(upload_limit, uploads_in)
         self.jobs = jobs or Jobs()
-        self._watch = Watch()
-        self._interrupted: dict[str, dict[str, Any]] = {}
-        self._notices: dict[str, list[str]] = {}
         self._noted: set[tuple[str, str]] = set()
-        for name, path in self.paths().items():
-            begun = audit.unfinished(path)
-            if begun is not None:
-                self._interrupted[name] = begun
-
-    # Which series there are -----------------------------------------------------------------------
-
-    @property
-    def home(self) -> Path | None:
-        """Where new series are made, `None` where only single series were given."""
-        return self.index.home
-
-    def paths(self) -> dict[str, Path]:
-        """The folder of every series by its name, which keeps it for as long as the desk lives."""
-        return self.index.paths()
-
-    def path(self, name: str) -> Path:
-        """The folder of a series; only names of series that are there lead anywhere."""
-        found = self.paths().get(name)
-        if found is None:
-            raise NotFound("there is no such series at this desk; the first page lists those that are")
-        return found
-
-    @contextmanager
-    def opened(self, name: str) -> Iterator[Series]:
-        """The series, closed afterwards."""
-        from republish.series import Series
-
-        series = Series.open(self.path(name))
-        try:
-            yield series
-        finally:
-            series.ledger.close()
-
-    def series(self) -> list[SeriesFacts]:
-        """The facts of every series that can be opened; `broken` says why others cannot."""
-        return [one for one in map(self._facts, self.paths()) if not isinstance(one, str)]
-
-    def broken(self) -> dict[str, str]:
-        """Why some series cannot be opened, by name."""
-        found = {name: one for name in self.paths() if isinstance(one := self._facts(name), str)}
-        return found | dict.fromkeys(
-            self.index.unnamed(), "the name of its folder is not UTF-8; rename the folder"
-        )
-
-    def _facts(self, name: str) -> SeriesFacts | str:
-        """The facts of a series, or why there are none: one that is damaged must not hide the others."""
-        try:
-            return self.one(name)
-        except RepublishError as problem:
-            return str(problem)
-        except BaseException as problem:  # whatever lies in its folder
-            if not isinstance(problem, Exception) and not is_panic(problem):
-                raise
-            return f"an unforeseen {type(problem).__name__} when it was opened; restore it from a backup"
-
-    def one(self, name: str) -> SeriesFacts:
-        """The facts of a series as they are now."""
-        from republish.report.facts import facts_of
-
-        with self.opened(name) as series:
-            facts, altered = facts_of(series), self._watch.altered(series.ledger)
-        found = [altered_words(number, file) for number, files in altered.items() for file in files]
-        return replace(facts, name=name, problems=[*facts.problems, *found])
-
-    def altered(self, name: str, number: int) -> list[str]:
-        """The files of a release that are not as they were published, as far as it was looked at."""
-        with self.opened(name) as series:
-            return self._watch.altered(series.ledger).get(number, [])
-
-    def notices(self, name: str) -> list[str]:
-        """What whoever opens the series should know: a publish that was cut off when a desk was stopped."""
-        begun = self._interrupted.get(name)
-        if begun is not None:
-            try:
-                with self.opened(name) as series:
-                    releases, goes_on = len(series.records), is_going_on(series, begun)
-                if not goes_on and self._interrupted.pop(name, None) is not None:
-                    self._notices[name] = [words(begun, releases)]
-                    self.note(name, "publish", "interrupted", job=begun.get("job"), releases=releases)
-            except RepublishError:  # `broken` says why
-                pass
-        return list(self._notices.get(name, ()))
-
-    # One release ----------------------------------------------------------------------------------
-
-    def one_release(self, name: str, number: int) -> ReleaseFacts:
-        """The facts of a release."""
-        releases = self.one(name).releases
-        if not 1 <= number <= len(releases):
-            raise NotFound(f"there is no release {number}; the series has {len(releases)}")
-        return releases[number - 1]
-
-    def release_picture(self, name: str, number: int, axes: tuple[str, str] | None = None) -> dict[str, Any]:
-        """Groups over two quasi-identifiers as boxes, and how many groups there are of each size."""
-        with self.opened(name) as series:
-            _require_release(series, number)
-            return documents.picture(series.release(number).people, axes)
-
-    def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
-        """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.
-
-        `withdrawn` says that a withdrawn release is wanted all the same.
-        """
-        with self.opened(name) as series:
-            _require_release(series, number)
-            try:
-                found = taken(series, number, file, withdrawn)
-            except (LedgerError, Withdrawn) as problem:
-                if isinstance(problem, LedgerError):
-                    self._watch.handed_out(series.ledger, number, file, intact=False)
-                kind = type(problem).__name__
-                self.note(name, "download", REFUSED, release=number, file=file, kind=kind)
-                raise
-            self._watch.handed_out(series.ledger, number, file, intact=True)
-        try:
-            self.note(name, "download", DONE, release=number, file=file, withdrawn=found.withdrawn or None)
-        except RepublishError:
-            found.content.close()
-            raise
-        return found
-
-    def report(self, name: str, format: str = "html") -> str:  # noqa: A002 - the word of `make_report`
-        """The disclosure report."""
-        from republish.report import make_report
-
-        with self.opened(name) as series:
-            text: str = make_report(series, format)
-        self.note(name, "report", DONE, format=format)
-        return text
-
-    def tuned(self, name: str) -> list[dict[str, Any]]:
-        """The frontiers that `tune` kept beside the series, the newest last."""
-        return documents.frontiers(self.path(name))
-
-    def audit_lines(self, name: str) -> list[dict[str, Any]]:
-        """The last lines of the audit log, oldest first."""
-        return audit.lines(self.path(name))
 
     # Uploads --------------------------------------------------------------------------------------
 
@@ -276,14 +129,17 @@ class Desk:
         require: str = "",
         one_table: bool = False,
         no_sensitive: bool = False,
+        form: str | Mapping[str, Any] | None = None,
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
-        `no_sensitive` says that it is meant where none of them is sensitive.
+        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with k
+        and presence as series.toml has it.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
-        from republish.publishers import make_publisher
+        from republish.publishers import make_publisher, two_table_parameters
+        from republish.release.forms import form_from
         from republish.requirements import parse_requirements
         from republish.series import Series
 
@@ -303,27 +159,15 @@ class Desk:
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        made = make_publisher(publisher, dict(parameters or {}), parse_requirements(require))
+        tables, given = form_from(form), dict(parameters or {})
+        given = given if tables is None else two_table_parameters(publisher, given)
+        made = make_publisher(publisher, given, parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
-        series = Series.create(root, schema, made, one_table=one_table, gate=limits)
+        series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
         series.ledger.close()
         self._note_upload(name, view)
         self.note(name, "create", DONE, publisher=publisher, columns=len(schema.columns))
         return self.one(name)
-
-    def publishers(self) -> list[dict[str, Any]]:
-        """Every publisher with what it is for and its parameters."""
-        return documents.publishers()
-
-    def note(self, name: str, action: str, outcome: str, **facts: Any) -> None:
-        """Write a line into the audit log of a series."""
-        audit.note(self.path(name), action, outcome, **facts)
-
-    def note_login(self, how: str) -> None:
-        """Write into every log that someone has come in; a log that cannot be written keeps nobody out."""
-        for name in self.paths():
-            with suppress(RepublishError):
-                self.note(name, "login", DONE, how=how)
 
     def _note_upload(self, name: str, view: Upload) -> None:
         """Write down an upload with the series that it is first used for; until then it concerns none."""
@@ -332,7 +176,6 @@ class Desk:
             self._noted.add((name, view.id))
 
     def close(self) -> None:
-        """End all jobs and erase all uploads."""
         self.jobs.close()
         self.uploads.close()
 
@@ -396,12 +239,6 @@ class Desk:
         ended.result = (ended.result or {}) | {"committed": False}
         if ended.problem == "Stopped":
             ended.message += f": there are {releases}, {before} before"
-
-
-def _require_release(series: Series, number: int) -> None:
-    count = len(series.records)
-    if not 1 <= number <= count:
-        raise NotFound(f"there is no release {number}; the series has {count}")
 
 
 def _counts(ended: Job) -> dict[str, Any]:

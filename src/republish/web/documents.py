@@ -17,9 +17,12 @@ from republish.web.errors import writable
 if TYPE_CHECKING:
     from republish.release.cells import Cells
     from republish.release.release import Release
+    from republish.release.two_tables import AnyRelease
     from republish.web.jobs.jobs import Job
 
 MOST_BOXES = 5_000
+MOST_BATCHES = 100
+MOST_VALUES = 12
 _ROUND = 6
 T = TypeVar("T")
 
@@ -52,6 +55,38 @@ def picture(release: Release, axes: tuple[str, str] | None) -> dict[str, Any]:
         document["boxes"] = np.column_stack(sides).round(_ROUND).tolist()
         document["left_out"] = release.group_count - len(shown)
     return document
+
+
+def batches(release: AnyRelease) -> dict[str, Any]:
+    """At most 100 batches, the largest first: number, people, counterfeits, values counted, and up to 12 shares.
+
+    `most` is the largest share of all.
+    """
+    from republish.release.release import Release
+
+    assert not isinstance(release, Release)
+    counts = release.batches()
+    sizes, number = release.values.sizes, release.values.group_count
+    people = np.bincount(release.batch, minlength=number + 1)[1:]
+    largest = (np.argsort(-sizes, kind="stable")[:MOST_BATCHES] + 1).tolist()
+    by_batch = counts.filter(counts["batch"].is_in(largest)).sort("count", descending=True)
+    shares = by_batch.partition_by("batch", as_dict=True)
+    shown = [
+        {
+            "batch": batch,
+            "people": int(people[batch - 1]),
+            "counterfeits": int(release.counterfeits[batch - 1]),
+            "counted": int(sizes[batch - 1]),
+            "different": shares[(batch,)].height,
+            "shares": [
+                {"value": "missing" if value is None else str(value), "share": count / int(sizes[batch - 1])}
+                for _, value, count in shares[(batch,)].rows()
+            ][:MOST_VALUES],
+        }
+        for batch in largest
+    ]
+    most = max((part["share"] for one in shown for part in one["shares"]), default=1.0)
+    return {"batches": shown, "most": most, "left_out": number - len(shown)}
 
 
 def _two(release: Release, axes: tuple[str, str] | None) -> tuple[str, ...]:

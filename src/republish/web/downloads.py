@@ -18,7 +18,16 @@ from republish.web import NotFound, Withdrawn
 if TYPE_CHECKING:
     from republish.series import Series
 
-FILES = ("table.csv", "table.parquet", "counterfeits.csv", "about.json")
+FILES = (
+    "table.csv",
+    "table.parquet",
+    "people.csv",
+    "people.parquet",
+    "values.csv",
+    "values.parquet",
+    "counterfeits.csv",
+    "about.json",
+)
 PARTS = {"table.parquet": r"part-[0-9]{5,}\.parquet", "counterfeits.csv": r"part-[0-9]{5,}\.csv"}
 WITHDRAWN = {"Republish-Withdrawn": "yes"}
 """What is said with every file of a withdrawn release."""
@@ -51,7 +60,7 @@ def taken(series: Series, number: int, file: str, withdrawn: bool) -> Download:
     recorded = series.record(number).payload["files"].get(name)
     path = series.ledger.folder(number) / file
     if not may_leave(file) or recorded is None or (is_local(path) and path.resolve() != path):
-        raise NotFound(f"release {number} has no such file; a release has {', '.join(FILES)}")
+        raise NotFound(f"release {number} has no such file; files of releases are {', '.join(FILES)}")
     gone = number in series.withdrawn()
     if gone and not withdrawn:
         raise Withdrawn(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import traceback
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from republish.errors import CannotPublish, LedgerError, RepublishError
+from republish.errors import REPORT_IT, CannotPublish, LedgerError, RepublishError, fault_of
 
 _KINDS = {
     400: "BadRequest",
@@ -37,6 +35,11 @@ _HEADINGS = {
 def kind_of(status: int) -> str:
     """The word for a status."""
     return _KINDS.get(status, "Refused" if status < 500 else "Unforeseen")
+
+
+def heading_of(status: int) -> str:
+    """What stands above a page that says why something did not work."""
+    return _HEADINGS.get(status, "That did not work")
 
 
 def status_of(problem: RepublishError) -> int:
@@ -85,8 +88,7 @@ def page(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """The error as a page."""
-    heading = _HEADINGS.get(status, "That did not work")
-    said = {"title": heading, "message": sentence(message), "remedy": remedy}
+    said = {"title": heading_of(status), "message": sentence(message), "remedy": remedy}
     bare = not getattr(connection.state, "csrf", "")
     return render("problem.html", status, headers, error=said, back=None, bare=bare)
 
@@ -108,12 +110,5 @@ def sentence(message: str) -> str:
 
 def unforeseen(connection: HTTPConnection, problem: BaseException) -> Response:
     """What is said of a fault of the desk itself: where it is, and nothing that was in its hands."""
-    where = traceback.extract_tb(problem.__traceback__)[-1]
-    place = f"{type(problem).__name__} at {Path(where.filename).name}:{where.lineno}"
-    return answer(
-        connection,
-        500,
-        f"an unforeseen {place}",
-        kind="Unforeseen",
-        remedy="Please report it with this line; `republish verify` tells whether what was published before is intact",
-    )
+    message = f"an unforeseen {fault_of(problem)}"
+    return answer(connection, 500, message, kind="Unforeseen", remedy=REPORT_IT)

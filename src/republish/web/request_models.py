@@ -12,7 +12,7 @@ from republish.web.uploads.columns import names_in
 from republish.web.uploads.uploads import Upload
 
 if TYPE_CHECKING:
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
     from republish.series import Series
 
 _MOST_SEED = 2**63 - 1
@@ -49,7 +49,7 @@ def require_moment(series: Series, as_of: str | None) -> None:
 
 def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Schema:
     """The schema that a person confirmed, every column of the view labelled once."""
-    from republish.schema.schema import ROLES
+    from republish.schema import ROLES
     from republish.sources.propose import Proposal, schema_from
 
     if isinstance(roles, Mapping):

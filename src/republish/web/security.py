@@ -74,7 +74,6 @@ class Access:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def log_in(self, response: Response) -> None:
-        """Begin a session and give its cookie to the browser."""
         session, now = secrets.token_urlsafe(24), time.monotonic()
         with self._lock:
             current = {key: begun for key, begun in self._sessions.items() if now - begun < _SESSION_SECONDS}
@@ -89,7 +88,6 @@ class Access:
         )
 
     def log_out(self, cookies: Mapping[str, str], response: Response) -> None:
-        """End the session."""
         with self._lock:
             self._sessions.pop(cookies.get(self.cookie, ""), None)
         response.delete_cookie(self.cookie, httponly=True, samesite="strict", path="/")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from attacks import twins
 from attacks.histories import random_history
 from republish.attacks import ATTACKS, Adversary, History, attack, correlations
-from republish.attacks.excluding._group_assignment import _possible
 from republish.attacks.excluding.candidates import intersected, lifespans, lives, members, only, sizes
 from republish.attacks.excluding.signature_rule import SignatureRule, exclude_kept
+from republish.attacks.excluding.tau import _possible
 from republish.attacks.results import Findings
 
 SEEDS = st.integers(0, 2**32 - 1)

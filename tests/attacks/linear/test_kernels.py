@@ -13,10 +13,9 @@ from attacks.histories import Series, random_history
 from attacks.linear.twins import determined, worlds
 from republish.attacks.excluding.candidates import intersected, lives
 from republish.attacks.linear import elimination
-from republish.attacks.linear._dense import _echelon
 from republish.attacks.linear._sparse import PRIME, _inverse
 from republish.attacks.linear.board import Board, board_of
-from republish.attacks.linear.elimination import Rows, eliminate_rows
+from republish.attacks.linear.elimination import Rows, _echelon, eliminate_rows
 from republish.attacks.linear.equations import alike, solve
 from republish.attacks.linear.proof import combination, confirmed
 from republish.attacks.linear.sampling import Walkers, _sweeps

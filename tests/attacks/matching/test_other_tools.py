@@ -31,8 +31,9 @@ from republish import (
 )
 from republish.attacks import Adversary, attack
 from republish.attacks.excluding.differencing import differencing
+from republish.attacks.matching.fitting import Fits
 from republish.attacks.matching.other_tools import assigned, foreign_history, read_foreign, tables_in
-from republish.attacks.matching.qi_matching import Fits, matched
+from republish.attacks.matching.qi_matching import matched
 from republish.memory.memory import Memory
 from republish.publishers import Publisher
 from republish.release.release import Release, build_release

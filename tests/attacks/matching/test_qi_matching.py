@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacks.excluding.test_against_twins import truthful
+from attacks.matching.two_tables import two_table_series
 from publishers.test_contract import SCHEMA, SECRET, people
 from republish import BangA, LDiversity, Number, PolicyError, Schema, Series, read_view
 from republish.attacks import Adversary, History, Table, history_of
 from republish.attacks.excluding.candidates import members
 from republish.attacks.history import _rows
-from republish.attacks.matching.qi_matching import MatchedView, fitting, matched, sightings_of
+from republish.attacks.matching.fitting import fitting
+from republish.attacks.matching.qi_matching import matched
+from republish.attacks.matching.sightings import MatchedView, sightings_of
 from republish.grouping import Grouping
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.release.cells import SOME_MISSING
 from republish.release.release import Release, build_release
+from republish.release.two_tables import TwoTableRelease, build_two_tables
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -128,7 +133,8 @@ def naive_matched(history: History, sightings: list[MatchedView], known: np.ndar
     assert history.truth is not None
     weights: dict[tuple[int, int], dict[int, float]] = {}
     for i, sighting in enumerate(sightings):
-        fits = dict(zip(sighting.person.tolist(), naive_fits(sighting.release, sighting.points), strict=True))
+        release = sighting.release.people
+        fits = dict(zip(sighting.person.tolist(), naive_fits(release, sighting.points), strict=True))
         first, last = np.searchsorted(history.release, [i, i + 1])
         rows = [Counter() for _ in range(sighting.release.group_count)]
         for g in range(history.group_start[i], history.group_start[i + 1]):
@@ -248,7 +254,7 @@ def test_without_raw_views_nobody_can_be_matched(series: Series, views: list[Pat
 
 def test_people_who_fit_nothing_are_counted_and_not_named() -> None:
     history, (sighting,) = two_groups([20, 38, 40, 35, 60], ["a", "b", "b", "c", "c"], [0, 0, 0, 1, 1])
-    moved = MatchedView(sighting.release, sighting.person, sighting.points + 30)
+    moved = replace(sighting, points=sighting.points + 30)
     with pytest.raises(PolicyError, match="4 of 5 people fit none"):
         matched(history, [moved])
 
@@ -268,3 +274,122 @@ def test_groups_of_ldiverse_bang_files_are_matched() -> None:
         values = frozenset(history.value_code[history.value_start[g] : history.value_start[g + 1]].tolist())
         for a in range(history.member_start[g], history.member_start[g + 1]):
             assert members(findings.sets[findings.unknowns.of_appearance[a]]) == values
+
+
+# Two tables ---------------------------------------------------------------------------------------
+
+
+def naive_in_two_tables(history: History, sightings: list[MatchedView], known: np.ndarray) -> dict:
+    """Probabilities of every life of everybody else: line by line of the people, row by row of the values."""
+    assert history.events is not None
+    assert history.truth is not None
+    weights: dict[tuple[int, int], dict[int, float]] = {}
+    for i, sighting in enumerate(sightings):
+        release = sighting.release
+        assert isinstance(release, TwoTableRelease)
+        lines = Counter(
+            (int(cell) - 1, int(batch) - 1)
+            for cell, batch in zip(release.people.group, release.batch, strict=True)
+            if batch
+        )
+        rows = [Counter() for _ in range(release.values.group_count)]
+        for g in range(history.group_start[i], history.group_start[i + 1]):
+            for j in range(history.value_start[g], history.value_start[g + 1]):
+                rows[g - history.group_start[i]][int(history.value_code[j])] = int(history.value_count[j])
+        fits = dict(zip(sighting.person.tolist(), naive_fits(release.people, sighting.points), strict=True))
+        here = range(*np.searchsorted(history.release, [i, i + 1]))
+        named = {cell: {b for c, b in lines if c == cell} for cell in range(release.people.group_count)}
+        for a in here:
+            person = int(history.person[a])
+            if known[person] and len(fits[person]) == 1:
+                (cell,) = fits[person]
+                if len(named[cell]) == 1:
+                    (batch,) = named[cell]
+                    rows[batch][int(history.truth[a])] -= 1
+                    lines[cell, batch] -= 1
+        for a in here:
+            person = int(history.person[a])
+            if known[person]:
+                continue
+            fit: Counter = Counter()
+            for (cell, batch), times in lines.items():
+                if cell in fits[person] and rows[batch].total():
+                    for code, count in rows[batch].items():
+                        fit[code] += times * count / rows[batch].total()
+            weight = weights.setdefault(
+                (person, int(history.events.life[person, i])), dict.fromkeys(range(history.values), 1.0)
+            )
+            for code in weight:
+                weight[code] *= fit[code] / fit.total()
+    return {
+        key: {code: w / sum(weight.values()) for code, w in weight.items() if w}
+        for key, weight in weights.items()
+    }
+
+
+@given(SEEDS, st.sampled_from([0.0, 0.4, 0.8]))
+@settings(max_examples=60)
+def test_in_two_tables_lines_name_batches_and_batches_hold_values(seed: int, share: float) -> None:
+    history, sightings = two_table_series(seed)
+    known = np.random.default_rng(seed).random(history.people) < share
+    findings = matched(history, sightings, known)
+    assert truthful(findings)
+    expected = naive_in_two_tables(history, sightings, known)
+    assert history.events is not None
+    assert history.truth is not None
+    for a, unknown in enumerate(findings.unknowns.of_appearance):
+        person = int(history.person[a])
+        if known[person]:
+            continue
+        share_of = expected[person, int(history.events.life[person, history.release[a]])]
+        assert members(findings.sets[unknown]) == set(share_of)
+        assert findings.confidence[unknown] == pytest.approx(share_of[int(history.truth[a])])
+        assert findings.likeliest[unknown] == pytest.approx(max(share_of.values()))
+
+
+def in_cells(
+    ages: list[int], values: list[str], batch: list[int], cell: list[int]
+) -> tuple[History, list[MatchedView]]:
+    frame = pl.DataFrame({"id": [f"p{i}" for i in range(len(ages))], "age": ages, "dx": values})
+    view = read_view(frame, ONE)
+    release, placed = build_two_tables(
+        view, Grouping(np.array(batch, np.int32)), Grouping(np.array(cell, np.int32)), SECRET, 1
+    )
+    person = np.arange(len(ages))
+    table = Table(person, placed.group.astype(np.int64) - 1, *_rows(release.values, view.values))
+    events = events_of(len(ages), [Appearances(person, view.codes, np.zeros(len(ages), np.uint64))])
+    history = History.of(len(ages), len(view.values), [table], events, [view.codes.astype(np.int64)])
+    return history, [MatchedView.of(release, view, person, placed.cell)]
+
+
+def test_every_line_of_her_cell_is_equally_likely_hers() -> None:
+    # The cell of 20 to 22 names batch 1 {a, b} twice and batch 2 {a, c, c} once: a 2/2 + 1/3, b 2/2, c 2/3 of 3 lines.
+    history, sightings = in_cells(
+        [20, 21, 22, 60, 61], ["a", "b", "c", "a", "c"], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1]
+    )
+    findings = matched(history, sightings)
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
+    assert chance[0] == pytest.approx((2 / 2 + 1 / 3) / 3)
+    assert chance[1] == pytest.approx((2 / 2) / 3)
+    assert chance[2] == pytest.approx((2 / 3) / 3)
+    # The cell of 60 and 61 names batch 2 alone: two thirds of its values are c.
+    assert (chance[3], chance[4]) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+
+
+def test_a_known_person_takes_line_and_value_where_her_cell_names_one_batch() -> None:
+    history, sightings = in_cells(
+        [20, 21, 22, 60, 61], ["a", "b", "c", "a", "c"], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1]
+    )
+    findings = matched(history, sightings, np.array([False, False, False, False, True]))
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
+    assert chance[3] == pytest.approx(1 / 2)  # batch 2 is left with a and c
+    assert chance[2] == pytest.approx((1 / 2) / 3)
+    findings = matched(history, sightings, np.array([True, False, False, False, False]))
+    chance = dict(
+        zip(history.person.tolist(), findings.confidence[findings.unknowns.of_appearance], strict=True)
+    )
+    assert chance[1] == pytest.approx((2 / 2) / 3)  # two batches are named, and nothing is taken away

@@ -20,7 +20,7 @@ from republish.grouping import Grouping, Regions
 from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
 from republish.publishers import Publisher
-from republish.schema.schema import Category
+from republish.schema import Category
 from republish.secret import Secret
 
 SECRET = Secret.from_text("the same for all tests of inputs")

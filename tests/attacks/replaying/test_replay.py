@@ -15,7 +15,7 @@ from republish.attacks.replaying.input_enumeration import try_inputs
 from republish.attacks.replaying.replay import replay_of
 from republish.cli import app
 from republish.requirements import LDiversity
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 
 SCHEMA = Schema(identifier="id", quasi_identifiers=[Number("age")], sensitive=Category("ill"))
 WEEKS = [

@@ -53,7 +53,7 @@ def test_every_attack_has_the_same_figures(root: Path, hospital_folder: Path) ->
     found = document(
         root / "s", "--truth", root / "views", "--knowledge", hospital_folder / "knowledge", "--compromised", "0.1"
     )  # fmt: skip
-    assert [one["attack"] for one in found["summaries"]] == [
+    assert [one["attack"] for one in (*found["summaries"], *found["identities"])] == [
         name for name in KINDS if name not in found["left_out"]
     ]
     assert set(found["left_out"]) == {"minimality", "suppression"}
@@ -81,7 +81,9 @@ def test_the_command_finds_what_python_finds(root: Path) -> None:
 
 def test_all_says_what_was_left_out_and_why(root: Path) -> None:
     found = document(root / "s")
-    assert list(found["left_out"]) == ["beliefs", "joint", "matched", "minimality", "suppression"]
+    assert list(found["left_out"]) == [
+        "beliefs", "joint", "matched", "linkage", "presence", "minimality", "suppression"
+    ]  # fmt: skip
     assert [one["attack"] for one in found["summaries"]] == names(EXCLUDES)
     text = said(root / "s", "--attack", "all")
     assert "matched: left out, for it looks people up by their quasi-identifiers; give the raw views" in text
@@ -92,6 +94,7 @@ def test_an_adversary_who_matches_is_weaker(root: Path) -> None:
     found = document(root / "s", "--truth", root / "views", "--membership", "matched")
     (matched,) = found["summaries"]
     assert matched["attack"] == "matched"
+    assert [one["attack"] for one in found["identities"]] == ["linkage", "presence"]
     (strong,) = document(root / "s", "--attack", "tau")["summaries"]
     assert matched["overall"]["mean_confidence"] < strong["overall"]["mean_confidence"]
     text = said(
@@ -113,8 +116,9 @@ def test_an_adversary_who_can_do_nothing_is_refused(root: Path) -> None:
     with pytest.raises(PolicyError, match="no attack can be made with what is given") as refused:
         said(root / "s", "--membership", "matched")
     assert refused.value.exit_code == 2
-    assert "matched: it looks people up by their quasi-identifiers; give the raw views (--truth DIR)" in str(
-        refused.value
+    assert (
+        "matched, linkage, presence: it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
+        in str(refused.value)
     )
     assert str(refused.value).count("intersection, tau") == 1
 

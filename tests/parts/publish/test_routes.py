@@ -15,7 +15,7 @@ from republish.arrays import IntArray, WordArray
 from republish.microdata import read_view
 from republish.orders.hilbert import hilbert_order
 from republish.parts.blocks import facts_of
-from republish.parts.counts import Placing, Settled
+from republish.parts.counts import Placing, kept_signatures
 from republish.parts.publish.routes import (
     COUNTS,
     Pieces,
@@ -28,6 +28,7 @@ from republish.parts.publish.routes import (
     regions,
 )
 from republish.parts.survey import Surveying, domains_of
+from republish.publishers.contract import KeptSignatures
 
 Places = st.lists(
     st.integers(0, 2**64 - 1) | st.integers(0, 40).map(lambda i: i << 58), min_size=1, max_size=200
@@ -114,8 +115,8 @@ def test_who_keeps_a_signature_depends_on_the_rule() -> None:
         },
         schema_overrides={"m:signature": pl.List(pl.Int32)},
     )
-    same = Settled(within=False, present=True).signatures(frame, 2) > 0
-    within = Settled(within=True, present=False).signatures(frame, 2)
+    same = kept_signatures(KeptSignatures(2, present=True), frame, 2) > 0
+    within = kept_signatures(KeptSignatures(2, within=True), frame, 2)
     assert same.tolist() == [True, False, False, False]
     assert (within > 0).tolist() == [True, True, False, True]
     assert within[0] == within[1] != within[3]

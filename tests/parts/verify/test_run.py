@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,12 +84,25 @@ def made(folder: Path, publisher: Publisher, engine: Engine | None, rows: int = 
     return series
 
 
-def small(folder: Path, publisher: Publisher, engine: Engine | None = None) -> Series:
-    """Two weeks of one crowd."""
-    series = Series.create(folder / "s", SMALL, publisher, seed=3)
-    for _ in range(2):
-        series.publish(crowd(0), engine=engine)
-    return series
+Small = Callable[..., Series]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """Two weeks of one crowd: made once for a publisher and an engine, and copied for everyone who asks."""
+    there: dict[tuple[Publisher, Engine | None], Path] = {}
+
+    def copy(folder: Path, publisher: Publisher, engine: Engine | None = None) -> Series:
+        asked = (publisher, engine)
+        if asked not in there:
+            there[asked] = tmp_path_factory.mktemp("small") / "s"
+            series = Series.create(there[asked], SMALL, publisher, seed=3)
+            for _ in range(2):
+                series.publish(crowd(0), engine=engine)
+            series.ledger.close()
+        return Series.open(shutil.copytree(there[asked], folder / "s"))
+
+    return copy
 
 
 def edited(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
@@ -165,7 +179,7 @@ def test_a_series_without_releases_is_intact(tmp_path: Path) -> None:
     assert verified(series) == {"holds": True, "problems": [], "new_lives": 0, "releases": {}}
 
 
-def test_a_withdrawn_release_is_verified_like_any(tmp_path: Path) -> None:
+def test_a_withdrawn_release_is_verified_like_any(tmp_path: Path, small: Small) -> None:
     series = small(tmp_path, TauSafety(2))
     withdraw(series, 1)
     assert verified(series)["holds"]
@@ -173,7 +187,7 @@ def test_a_withdrawn_release_is_verified_like_any(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", quick(ENGINES, lambda engine: engine == "parts"))
 def test_groups_of_forgotten_people_in_several_shards_are_counted_together(
-    tmp_path: Path, engine: str
+    tmp_path: Path, small: Small, engine: str
 ) -> None:
     series = small(tmp_path, CorSplit(3, 3, pad=True), ENGINES[engine])
     forget(series, pl.DataFrame({"id": [f"p{i}" for i in range(0, 60, 7)]}))
@@ -231,7 +245,7 @@ def test_people_treated_as_newcomers_are_counted(tmp_path: Path) -> None:
 )
 @pytest.mark.usefixtures("unnoticed")
 def test_a_memory_that_memberships_do_not_bear_out_is_found(
-    tmp_path: Path, column: str, change: pl.Expr, engine: str
+    tmp_path: Path, small: Small, column: str, change: pl.Expr, engine: str
 ) -> None:
     series = small(tmp_path, TauSafety(3), ENGINES[engine])
     (problem,) = verified(hidden(series, column, change))["problems"]
@@ -239,7 +253,7 @@ def test_a_memory_that_memberships_do_not_bear_out_is_found(
 
 
 @pytest.mark.usefixtures("unnoticed")
-def test_people_lost_from_the_memory_or_added_to_it_are_counted(tmp_path: Path) -> None:
+def test_people_lost_from_the_memory_or_added_to_it_are_counted(tmp_path: Path, small: Small) -> None:
     series = small(tmp_path, TauSafety(3))
     path = series.ledger.path(list(series.memory_files())[-1])
     edited(
@@ -254,7 +268,7 @@ def test_people_lost_from_the_memory_or_added_to_it_are_counted(tmp_path: Path) 
 
 @pytest.mark.parametrize("engine", quick(ENGINES, lambda engine: engine == "parts"))
 @pytest.mark.usefixtures("unnoticed")
-def test_earlier_groups_in_the_memory_are_compared_too(tmp_path: Path, engine: str) -> None:
+def test_earlier_groups_in_the_memory_are_compared_too(tmp_path: Path, small: Small, engine: str) -> None:
     series = small(tmp_path, CorSplit(3, 3, pad=True), ENGINES[engine])
     hidden(series, "group@1", pl.col("group@1") + 1)
     (problem,) = verified(series)["problems"]
@@ -292,7 +306,7 @@ def test_promises_are_those_of_the_policy_whatever_a_release_records(
 
 @pytest.mark.parametrize("engine", quick(ENGINES, lambda engine: engine == "parts"))
 @pytest.mark.parametrize("apart", [1, 30])
-def test_nobody_may_be_in_a_membership_twice(tmp_path: Path, engine: str, apart: int) -> None:
+def test_nobody_may_be_in_a_membership_twice(tmp_path: Path, small: Small, engine: str, apart: int) -> None:
     series = small(tmp_path, TauSafety(3), ENGINES[engine])
 
     def twice(stored: pl.DataFrame) -> pl.DataFrame:
@@ -313,7 +327,7 @@ def test_nobody_may_be_in_a_membership_twice(tmp_path: Path, engine: str, apart:
     "change, promises",
     [
         (
-            pl.when(pl.int_range(pl.len()) == 0).then(2).otherwise("age_lo").alias("age_lo"),
+            pl.col("age_lo") - (pl.int_range(pl.len()) == 0),
             {"uniform groups"},
         ),
         (pl.lit("v9").alias("dx"), {"membership"}),
@@ -321,7 +335,9 @@ def test_nobody_may_be_in_a_membership_twice(tmp_path: Path, engine: str, apart:
         (pl.lit(400, pl.Int32).alias("group"), {"membership"}),
     ],
 )
-def test_an_edited_table_is_found(tmp_path: Path, engine: str, change: pl.Expr, promises: set[str]) -> None:
+def test_an_edited_table_is_found(
+    tmp_path: Path, small: Small, engine: str, change: pl.Expr, promises: set[str]
+) -> None:
     series = small(tmp_path, TauSafety(3), ENGINES[engine])
     edited(table_of(series, 1), lambda table: table.with_columns(change))
     found = verified(series)
@@ -337,7 +353,7 @@ def test_counterfeits_that_no_group_has_are_found(tmp_path: Path) -> None:
     assert "counterfeits.csv is not part of release 2" in found["problems"][0]
 
 
-def test_a_part_of_a_table_that_is_missing_leaves_members_without_rows(tmp_path: Path) -> None:
+def test_a_part_of_a_table_that_is_missing_leaves_members_without_rows(tmp_path: Path, small: Small) -> None:
     series = small(tmp_path, TauSafety(3), ENGINES["parts"])
     table_of(series, 2).unlink()
     found = verified(series)
@@ -372,7 +388,7 @@ def test_a_release_that_cannot_be_read_is_reported_and_the_others_are_checked(
 
 
 @pytest.mark.parametrize("engine", quick(ENGINES, lambda engine: engine == "parts"))
-def test_a_memory_that_was_altered_is_not_read(tmp_path: Path, engine: str) -> None:
+def test_a_memory_that_was_altered_is_not_read(tmp_path: Path, small: Small, engine: str) -> None:
     series = small(tmp_path, TauSafety(3), ENGINES[engine])
     hidden(series, "code", pl.lit(0, dtype=pl.Int32))
     assert verified(series)["problems"][-1] == "the memory cannot be read any more"
@@ -381,7 +397,7 @@ def test_a_memory_that_was_altered_is_not_read(tmp_path: Path, engine: str) -> N
 # What parts cannot do -------------------------------------------------------------------------------
 
 
-def test_executors_must_see_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executors_must_see_the_files(tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     series = small(tmp_path, TauSafety(3))
 
     def unseen(path: Path) -> dict[str, Any]:
@@ -392,7 +408,7 @@ def test_executors_must_see_the_files(tmp_path: Path, monkeypatch: pytest.Monkey
         series.verify(engine=Here(parts=2))
 
 
-def test_what_weighs_all_people_together_is_left_to_one_process(tmp_path: Path) -> None:
+def test_what_weighs_all_people_together_is_left_to_one_process(tmp_path: Path, small: Small) -> None:
     series = small(tmp_path, JSReduce(4, 0.9, 0.9, crowd=4, withstand=3.0))
     with pytest.raises(PolicyError, match="verify without --engine"):
         series.verify(engine=Here(parts=2))
@@ -420,7 +436,9 @@ def test_every_group_is_in_the_range_of_its_shard(top: int, shards: int) -> None
 # The command ----------------------------------------------------------------------------------------
 
 
-def test_the_command_verifies_with_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_verifies_with_an_engine(
+    tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
     series = small(tmp_path, TauSafety(3))
     asked: list[EngineOptions] = []
 

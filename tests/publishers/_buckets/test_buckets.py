@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from publishers.dynamic import Driver, view_of, with_domain
 from republish import CannotPublish
 from republish.memory.memory import Memory
-from republish.publishers._buckets.buckets import FillOptions, divide, fill_buckets, recall
+from republish.publishers._buckets.buckets import FillOptions, divide, fill_buckets, gathered, halved, recall
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
-from republish.publishers._buckets.groups import gathered, halved
 from republish.publishers._buckets.kernels import Bars, UnfilledBuckets, plan, tallest
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._kernels.geometry import geometry, include, measure, new_centre

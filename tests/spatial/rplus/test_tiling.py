@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from republish.errors import CannotPublish, PolicyError
 from republish.microdata import Microdata, read_view
 from republish.requirements import LDiversity, Requirement, TCloseness
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 from republish.spatial.rplus.tiling import bulk_load
 
 MISSING = -math.inf

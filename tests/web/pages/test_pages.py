@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import republish as rp
 import republish.errors
 from desk_client import TestClient
+from lasting import lasting_workers
 from republish.attacks import Adversary
 from republish.attacks.assessments import assess, keep
 from republish.cli import app as cli
@@ -87,7 +88,8 @@ def client(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
     """Somebody who is logged in."""
     kept = tmp_path_factory.mktemp("uploads")
     app = create_app([folder], token="a-token", upload_limit=50_000, uploads_in=kept)
-    with TestClient(app, base_url="http://127.0.0.1", headers={"Accept": "text/html"}) as client:
+    logged_in = TestClient(app, base_url="http://127.0.0.1", headers={"Accept": "text/html"})
+    with lasting_workers(), logged_in as client:
         assert client.get("/?token=a-token").status_code == 200
         yield client
 

@@ -32,17 +32,14 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """Number of unknowns."""
         return len(self.person)
 
     @cached_property
     def place_start(self) -> IntArray:
-        """Where the groups of each unknown start in `place`."""
         return np.append(0, np.cumsum(np.bincount(self.of_appearance, minlength=self.count))).astype(np.int64)
 
     @cached_property
     def place(self) -> IntArray:
-        """The groups of each unknown, oldest first."""
         return self.history.group[np.argsort(self.of_appearance, kind="stable")]
 
     @cached_property

@@ -27,7 +27,7 @@ from republish.attacks.excluding.candidates import Unknowns, _intersect, lives
 from republish.attacks.excluding.compromised import starting_sets
 from republish.attacks.excluding.tau import _eliminate
 from republish.attacks.history import History
-from republish.attacks.matching.qi_matching import _doubled
+from republish.attacks.matching.fitting import doubled
 from republish.attacks.results import Findings
 from republish.errors import PolicyError
 from republish.kernels import kernel
@@ -43,7 +43,6 @@ class Limits:
     groups: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse limits below which nothing can be found."""
         if self.people < 1 or self.groups < 2:
             raise PolicyError("differencing needs at least 1 person of difference and unions of 2 groups")
 
@@ -63,7 +62,6 @@ class Difference:
     second_only: int
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         return asdict(self)
 
 
@@ -278,9 +276,9 @@ def _unions(first, other, shared, rows, keys, most_people, most_groups):  # type
                     near += 1
             if many > 1 and 0 < left <= most_people:
                 if made == len(mark):
-                    start, mark = _doubled(start), _doubled(mark)
+                    start, mark = doubled(start), doubled(mark)
                 while used + many > len(union):
-                    union = _doubled(union)
+                    union = doubled(union)
                 union[used : used + many] = chosen[:many]
                 mark[made] = key
                 used += many

@@ -45,13 +45,13 @@ def historical_once(history: History, known: BoolArray) -> Findings:
     """
     before = compromised(history, known, cascade=False)
     unknowns, sets = before.unknowns, before.sets.copy()
-    pairs = _correlated_groups(unknowns)
-    _exclude_once(pairs, unknowns.of_appearance, history.member_start, before.sets, sets)
+    pairs = correlated_groups(unknowns)
+    exclude_once(pairs, unknowns.of_appearance, history.member_start, before.sets, sets)
     return Findings.even(unknowns, sets)
 
 
 @kernel
-def _exclude_once(pairs, member, member_start, before, sets):  # type: ignore[no-untyped-def]
+def exclude_once(pairs, member, member_start, before, sets):  # type: ignore[no-untyped-def]
     """From everyone on one side of a correlation, exclude what nobody on the other side could have before."""
     words = before.shape[1]
     side = np.zeros(len(before), dtype=np.int64)
@@ -84,12 +84,12 @@ def correlations(history: History, largest: int | None = None) -> tuple[Correlat
     Releases and people are numbered from 0. Long series have millions of large ones: set a limit.
     """
     unknowns = lives(history)
-    pairs = _correlated_groups(unknowns, largest)
+    pairs = correlated_groups(unknowns, largest)
     release = np.repeat(np.arange(history.releases), np.diff(history.group_start))
     return tuple(_correlation(unknowns, int(g), int(h), release) for g, h in pairs)
 
 
-def _correlated_groups(unknowns: Unknowns, largest: int | None = None) -> IntArray:
+def correlated_groups(unknowns: Unknowns, largest: int | None = None) -> IntArray:
     """Pairs of an earlier and a later group that correlate sets of at most `largest` people."""
     history = unknowns.history
     pairs: IntArray = _pairs(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from republish.arrays import FloatArray, WordArray
-from republish.attacks.excluding._group_assignment import _possible
 from republish.attacks.excluding.candidates import (
     Unknowns,
     _drop,
@@ -26,6 +25,7 @@ from republish.attacks.excluding.candidates import (
 from republish.attacks.excluding.signature_rule import exclude_kept
 from republish.attacks.history import History
 from republish.attacks.results import Findings
+from republish.inference.assignment import narrow
 from republish.kernels import kernel
 
 
@@ -160,3 +160,15 @@ def _weights(sets, values):  # type: ignore[no-untyped-def]
 def _others(weight, i, s):  # type: ignore[no-untyped-def]
     """The share of all values but s in life i; 1 beyond the ends."""
     return 1.0 - weight[i, s] if 0 <= i < len(weight) else 1.0
+
+
+@kernel
+def _possible(sets, member, code, count):  # type: ignore[no-untyped-def]
+    """What members may hold, bit by bit over `code`; all 0 where no assignment exists."""
+    can = np.zeros((len(member), len(code)), dtype=np.bool_)
+    for i in range(len(member)):
+        for s in range(len(code)):
+            can[i, s] = _has(sets[member[i]], code[s])
+    if not narrow(can, count.astype(np.int64)):
+        can[:] = False
+    return can

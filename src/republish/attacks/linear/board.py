@@ -55,17 +55,14 @@ class Board:
 
     @property
     def count(self) -> int:
-        """Number of unknowns."""
         return len(self.unknown)
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
         return len(self.code)
 
     @property
     def slots(self) -> int:
-        """Number of slots."""
         return len(self.net.need)
 
     def parts(self, linked: bool = True) -> IntArray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from republish.arrays import BoolArray, IntArray
-from republish.attacks.linear._dense import _echelon
 from republish.attacks.linear._sparse import PRIME, _eliminate, _inverse
 from republish.attacks.linear.board import ranges
 from republish.kernels import kernel
@@ -28,7 +27,6 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self.start) - 1
 
     def within(self, chosen: BoolArray) -> Rows:
@@ -142,3 +140,40 @@ def _substitute(start, length, column, value, pivot_row, pivot_column, x, side, 
             elif d == side:
                 total = (total + value[j]) % p
         x[c] = total * _inverse(own, p) % p
+
+
+@kernel
+def _echelon(matrix, columns, p):  # type: ignore[no-untyped-def]
+    """Bring a matrix of residues to row echelon form in place; the pivot column of each row that has one."""
+    rows, width = matrix.shape
+    pivots = np.empty(min(rows, columns), dtype=np.int64)
+    rank = 0
+    for c in range(columns):
+        r = rank
+        while r < rows and matrix[r, c] == 0:
+            r += 1
+        if r == rows:
+            continue
+        if r != rank:
+            for j in range(c, width):
+                matrix[r, j], matrix[rank, j] = matrix[rank, j], matrix[r, j]
+        inverse = _inverse(matrix[rank, c], p)
+        for j in range(c, width):
+            matrix[rank, j] = matrix[rank, j] * inverse % p
+        _clear_below(matrix, rank, c, p)
+        pivots[rank] = c
+        rank += 1
+        if rank == rows:
+            break
+    return pivots[:rank]
+
+
+@kernel
+def _clear_below(matrix, top, c, p):  # type: ignore[no-untyped-def]
+    pivot = matrix[top]
+    for r in range(top + 1, len(matrix)):
+        if matrix[r, c] != 0:
+            factor = p - matrix[r, c]
+            row = matrix[r]
+            for j in range(c, len(row)):
+                row[j] = (row[j] + factor * pivot[j]) % p

@@ -28,7 +28,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from republish.arrays import IntArray
 from republish.attacks.history import LEFT_OUT, History, Table
-from republish.attacks.matching.qi_matching import Fits, MatchedView, fitting
+from republish.attacks.matching.fitting import Fits, fitting
+from republish.attacks.matching.sightings import MatchedView
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.hierarchies import Tree
 from republish.kernels import kernel
@@ -36,11 +37,11 @@ from republish.memory.event_lists import Appearances, events_of
 from republish.microdata import FLAT, Axis, Microdata, read_view, sensitive_codes
 from republish.release.cells import ALL_MISSING, ANY, NONE_MISSING, SOME_MISSING, Cells, set_texts
 from republish.release.grouped_table import GroupedTable
-from republish.release.release import LEVEL, Release, _labels_of_set
-from republish.schema.schema import Date, Schema
+from republish.release.release import LEVEL, Release, labels_of_set
+from republish.schema import Date, Schema
 from republish.secret import Secret
 from republish.sources.tables import read_table
-from republish.verify.table import _all_starred, _number_groups, _quasi_columns, _uniform
+from republish.verify.table import all_starred, number_groups, quasi_columns, uniform_groups
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 """How the names of release tables end; other files of their folder are none."""
@@ -128,7 +129,8 @@ def foreign_history(tables: Sequence[Any], schema: Schema, views: Sequence[Any])
         [appearances.code for appearances in seen],
     )
     sightings = tuple(
-        MatchedView.of(release, view, who) for who, (view, release, _) in zip(person, parts, strict=False)
+        MatchedView.of(release, view, table.person, table.group + 1)
+        for table, (view, release, _) in zip(made, parts, strict=True)
     )
     left_out_by, elsewhere_by, nobodys_by = zip(*unclear, strict=True) if unclear else ((), (), ())
     return Foreign(history, sightings, left_out_by, elsewhere_by, nobodys_by)
@@ -141,16 +143,16 @@ def read_foreign(source: Any, schema: Schema, axes: Sequence[Axis], number: int 
         raise PolicyError(
             f"release {number}: the table holds the identifier column, so that there is nothing to find out"
         )
-    columns = _quasi_columns(frame, schema)
-    starred = _all_starred(frame, columns)
+    columns = quasi_columns(frame, schema)
+    starred = all_starred(frame, columns)
     frame = frame if starred.all() else frame.filter(~pl.Series(starred, dtype=pl.Boolean))
     table = GroupedTable(frame)
-    if "group" in frame.columns and not _uniform(table, columns).holds:
+    if "group" in frame.columns and not uniform_groups(table, columns).holds:
         raise ViewError(
             f"release {number}: all rows of a group must show the same quasi-identifiers; leave out the column group, "
             "or give the table as it was published"
         )
-    group, groups = _number_groups(table, columns)
+    group, groups = number_groups(table, columns)
     a_row = np.zeros(groups, dtype=np.int64)
     a_row[group] = np.arange(frame.height)
     by_group = frame[a_row]
@@ -238,7 +240,7 @@ def _positions(place: Mapping[str, float], text: str) -> tuple[float, ...]:
     if text in place:
         return (place[text],)
     if text.startswith("{") and text.endswith("}"):
-        return tuple(sorted(place[label] for label in set(_labels_of_set(text)) if label in place))
+        return tuple(sorted(place[label] for label in set(labels_of_set(text)) if label in place))
     kept = text.rstrip(ANY)
     alike = (label for label in place if label.startswith(kept) and len(label) == len(text) > len(kept))
     return tuple(sorted(place[label] for label in alike))
@@ -255,7 +257,7 @@ def _nodes(tree: Tree) -> dict[str, Range]:
 
 def _leaves(nodes: Mapping[str, Range], text: str) -> tuple[float, ...] | None:
     """The first and the last leaf below a label, or around all labels of a set."""
-    labels = _labels_of_set(text) if text.startswith("{") and text not in nodes else [text]
+    labels = labels_of_set(text) if text.startswith("{") and text not in nodes else [text]
     found = [nodes[label] for label in labels if label in nodes]
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 

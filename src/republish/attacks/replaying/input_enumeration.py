@@ -39,9 +39,7 @@ class Rerun(Protocol):
 
     def __call__(
         self, views: Sequence[Microdata], earlier: Sequence[Grouping], rng: np.random.Generator
-    ) -> Grouping:
-        """The grouping of `views[-1]`; `earlier` holds those of the other views."""
-        ...
+    ) -> Grouping: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,6 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse options that mean nothing."""
         if self.draws < 1 or self.limit < 1:
             raise PolicyError("at least one seed and one input must be tried")
         if self.prior not in PRIORS:
@@ -102,7 +99,6 @@ class Inferred:
     confidence: FloatArray = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document of the figures."""
         figures = asdict(replace(self, confidence=np.zeros(0)))
         return {"attack": figures.pop("name"), **{k: v for k, v in figures.items() if k != "confidence"}}
 

@@ -31,7 +31,6 @@ class Replay:
     def __call__(
         self, views: Sequence[Microdata], earlier: Sequence[Grouping], rng: np.random.Generator
     ) -> Grouping:
-        """The grouping of `views[-1]`; `earlier` holds those of the other views."""
         memory = Memory.empty()
         for number, (view, grouping) in enumerate(zip(views[:-1], earlier, strict=True), start=1):
             seen = sight(view, view.row_digests(self.secret), grouping.group + 1, number, memory)

@@ -84,11 +84,9 @@ class Case:
 
     @property
     def history(self) -> History:
-        """The releases as everyone reads them."""
         return self.unknowns.history
 
     def counts(self) -> FloatArray:
-        """How many published rows hold each value."""
         history = self.history
         return np.bincount(history.value_code, history.value_count, history.values).astype(np.float64)
 

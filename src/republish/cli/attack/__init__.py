@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.cli.attack import output
 from republish.cli.attack.options import AttackOptions
-from republish.cli.attack.output import (
-    draw,
-    draw_beliefs,
-    say_adversary,
-    say_beliefs,
-    say_left_out,
-    say_measures,
-    say_over_time,
-    say_summaries,
-)
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered
 from republish.cli.output import Json, counted, say, say_json
@@ -48,7 +39,9 @@ def attack(
     with counted("attacking") as progress:
         found = attack_series(series, options, progress)
     if options.plot is not None:
-        draw(found.made, options.plot) if found.followed else draw_beliefs(found.beliefs, options.plot)
+        output.draw(found.made, options.plot) if found.followed else output.draw_beliefs(
+            found.beliefs, options.plot
+        )
     if as_json:
         say_json(_document(found))
     else:
@@ -56,7 +49,6 @@ def attack(
 
 
 def _document(found: SeriesAttack) -> dict[str, Any]:
-    """Everything that was found, as a JSON document."""
     from republish.attacks import AttackResult
 
     assignment = found.source.assignment
@@ -64,6 +56,7 @@ def _document(found: SeriesAttack) -> dict[str, Any]:
         "summaries": [one.as_dict() for one in found.made],
         "attacks": [one.result.as_dict() for one in found.made if isinstance(one.result, AttackResult)],
         "beliefs": [result.as_dict() for result in found.beliefs],
+        "identities": [one.as_dict() for one in found.identities],
         "replays": [one.as_dict() for one in found.replays],
         "left_out": found.left_out,
         "notes": list(found.source.notes),
@@ -73,23 +66,24 @@ def _document(found: SeriesAttack) -> dict[str, Any]:
 
 
 def _say(found: SeriesAttack, plot: Path | None) -> None:
-    """Everything that was found, as text."""
     from republish.cli.attack.replay import say_replays
 
     assignment = found.source.assignment
     one_of_many = assignment is not None and assignment.one_of_many
-    say_adversary(found.history, found.adversary, one_of_many)
+    output.say_adversary(found.history, found.adversary, one_of_many)
     for note in found.source.notes:
         say(note)
     if found.made:
-        say_summaries(found.made, one_of_many)
+        output.say_summaries(found.made, one_of_many)
     if found.followed:
-        say_over_time(found.made)
+        output.say_over_time(found.made)
     if found.beliefs:
-        say_beliefs(found.beliefs)
+        output.say_beliefs(found.beliefs)
+    if found.identities:
+        output.say_identities(found.identities)
     if found.replays:
         say_replays(found.replays)
     if plot is not None:
         say(f"drawn to {plot}")
-    say_left_out(found.left_out)
-    say_measures(found.measures)
+    output.say_left_out(found.left_out)
+    output.say_measures(found.measures)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Adversary,
         BeliefResult,
         History,
+        IdentityResult,
         Result,
         SeriesMeasures,
         Summary,
@@ -76,6 +77,7 @@ class SeriesAttack:
     history: History
     adversary: Adversary
     made: Sequence[AttackRun]
+    identities: Sequence[IdentityResult]
     replays: Sequence[Inferred]
     left_out: dict[str, str]
     followed: bool
@@ -89,7 +91,6 @@ class SeriesAttack:
 
     @cached_property
     def measures(self) -> SeriesMeasures:
-        """What happened in every release."""
         from republish.attacks import measure_series
 
         return measure_series(self.history, 3)
@@ -97,7 +98,7 @@ class SeriesAttack:
 
 def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int, int], None]) -> SeriesAttack:
     """Make the attacks that were asked for, or all that can be made with what is given."""
-    from republish.attacks import BELIEVES, REPLAYS
+    from republish.attacks import BELIEVES, IDENTIFIES, REPLAYS
     from republish.attacks import names as names_of
     from republish.cli.attack.replay import replayed
     from republish.cli.attack.source import source_of
@@ -113,12 +114,14 @@ def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int,
             if options.attacks is not None:
                 raise PolicyError(f"{' and '.join(again)} cannot be made: {problem}") from None
             left_out |= dict.fromkeys(again, str(problem))
-    wanted = [name for name in chosen if name not in again]
+    identifying = [name for name in chosen if name in names_of(IDENTIFIES)]
+    wanted = [name for name in chosen if name not in (*again, *identifying)]
     believers = bool(wanted) and set(wanted) <= set(names_of(BELIEVES))
     follow = options.over_time or (options.plot is not None and not believers)
-    steps, target = options.steps, source.target(adversary, wanted)
+    steps, target = options.steps, source.target(adversary, [*wanted, *identifying])
     made = make(target, adversary, wanted, steps, progress, follow)
-    return SeriesAttack(source, target.history, adversary, made, replays, left_out, follow)
+    identities = identified(target, adversary, identifying)
+    return SeriesAttack(source, target.history, adversary, made, identities, replays, left_out, follow)
 
 
 def make(
@@ -158,6 +161,14 @@ def make(
             one = replace(one, result=replace(one.result, steps=look))  # as it was asked for
         made.append(one)
     return made
+
+
+def identified(target: Target, adversary: Adversary, names: Sequence[str]) -> list[IdentityResult]:
+    """Make the attacks that seek no value."""
+    from republish.attacks import IdentityResult, run
+
+    found = [run(target, adversary, name) for name in names]
+    return [one for one in found if isinstance(one, IdentityResult)]
 
 
 def _todo(

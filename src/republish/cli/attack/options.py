@@ -35,7 +35,8 @@ class AttackOptions:
         True, "Does whoever is determined count as known from then on?", "--cascade/--no-cascade"
     )
     truth: Path | None = option(
-        None, "Folder of raw views to score by, instead of what the series remembers; matched needs them."
+        None,
+        "Folder of raw views to score by, instead of what the series remembers; matched, linkage, presence need them.",
     )
     schema: Path | None = option(None, "For tables of another tool: their schema.toml; needs --truth.")
     knowledge: Path | None = option(

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
         BeliefResult,
         Believed,
         History,
+        IdentityResult,
+        Linked,
+        Presence,
         SeriesMeasures,
-        Summary,
         Unclear,
     )
 
 _FIGURES = ("people", "determined", "share", "above .9", "above .5", "mean", "worst", "gain")
+_LINKED = ("people", "alone", "fewer than k", "median left", "median batches", "one batch")
+_PRESENCE = ("present", "absent", "shown present", "shown absent", "mean of present", "mean of absent")
 _SURENESS = ("rows", "gain", "|gain|", "confidence", "95 %", "above .5", "above .9", "worst")
 
 
@@ -45,7 +49,7 @@ def say_adversary(history: History, adversary: Adversary, one_of_many: bool = Fa
 
 def say_summaries(made: Sequence[AttackRun], one_of_many: bool = False) -> None:
     """One line for every attack, and what those with a budget did not get to the end of."""
-    say_table(("attack", *_FIGURES), [(one.label, *_figures(one.result.summary)) for one in made])
+    say_table(("attack", *_FIGURES), [(one.label, *asdict(one.result.summary).values()) for one in made])
     left = (
         "only one value is left under one assignment of people to groups, of many that fit; the true groups may leave "
         "more (matched needs none)"
@@ -107,6 +111,50 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
         )
 
 
+def say_identities(found: Sequence[IdentityResult]) -> None:
+    """What those found who seek no value, of all releases and of each."""
+    from republish.attacks import Linked
+
+    for one in found:
+        parts = [("all", one.overall), *enumerate(one.releases, start=1)]
+        if isinstance(one.overall, Linked):
+            say_table(("linkage", *_LINKED), [(i, *_linked(part)) for i, part in parts])
+            say(
+                "alone: nobody else of the last release fits all cells of a person while her quasi-identifiers stayed; "
+                f"fewer than k: fewer than {one.overall.k} do; batches: those that may be hers to who knows her "
+                "quasi-identifiers and in which releases she is"
+            )
+            _say_insensitive(one.overall)
+        else:
+            say_table(("presence", *_PRESENCE), [(i, *asdict(part).values()) for i, part in parts])
+            say(
+                "to who has a register of everyone ever in the series; shown absent: no cell admits them; shown "
+                "present: their cell has as many rows as the register people; mean: her probability that they are "
+                "present"
+            )
+
+
+def _linked(part: Linked | Presence) -> tuple[Any, ...]:
+    figures = list(asdict(part).values())
+    return (figures[0], *figures[2:7])
+
+
+def _say_insensitive(found: Linked) -> None:
+    """How far insensitive columns lead, where there are any."""
+    if found.unique_cells is None:
+        return
+    more = ""
+    if found.same_cells is not None and found.followed_by_cells is not None:
+        more = (
+            f"; of people in several releases they never change for {percent(found.same_cells)} and name the rows of "
+            f"{percent(found.followed_by_cells)} every time"
+        )
+    say(
+        f"insensitive columns are published as they are and link rows too: they are unique in a release for "
+        f"{percent(found.unique_cells)} of people{more}"
+    )
+
+
 def say_measures(measures: SeriesMeasures) -> None:
     """What happened in every release."""
     rows = [
@@ -148,10 +196,6 @@ def draw_beliefs(beliefs: Sequence[BeliefResult], path: Path) -> None:
         },
         path,
     )
-
-
-def _figures(summary: Summary) -> tuple[Any, ...]:
-    return tuple(asdict(summary).values())
 
 
 def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:

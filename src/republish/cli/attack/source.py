@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from republish.attacks import Adversary, Means, Target
     from republish.cli.attack.options import AttackOptions
     from republish.knowledge import Extracted, Knowledge
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
     from republish.series import Series
 
 
@@ -49,7 +49,6 @@ class AttackSource(ABC):
     assignment: Assignment | None = None
 
     def means(self, adversary: Adversary) -> Means:
-        """What there is to attack with."""
         from republish.attacks import Means
 
         return Means(adversary, bool(self.files), foreign=self.series is None)
@@ -87,7 +86,6 @@ class _Own(AttackSource):
             self.knowledge = read_knowledge(knowledge, self.opened.schema)
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
-        """The series, with everyone in the raw views where they are given."""
         from republish.attacks import target_with_views
 
         return target_with_views(self.opened.snapshot(), adversary, wanted, self.files)
@@ -100,7 +98,7 @@ class _Other(AttackSource):
         from republish.attacks.choose import NO_CLASSES
         from republish.attacks.matching.other_tools import tables_in
         from republish.cli.arguments import truth_views
-        from republish.schema.schema import read_schema
+        from republish.schema import read_schema
 
         if knowledge is not None:
             raise PolicyError(f"--knowledge is of no use here: {NO_CLASSES}")
@@ -113,7 +111,6 @@ class _Other(AttackSource):
         self.files = truth_views(truth, len(self.tables))
 
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
-        """Everybody put into a group that fits."""
         from republish.attacks import Target
         from republish.attacks.matching.other_tools import foreign_history
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from republish.inference._kernels.bayes import bayes
 from republish.inference._kernels.closed_forms import additive, omega, shares
 from republish.inference._kernels.product import BP, EXACT, SINKHORN, product
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
 
 ADDITIVE, OMEGA, BAYES = 0, 1, 4
 
@@ -24,25 +20,25 @@ __all__ = ["ADDITIVE", "BAYES", "BP", "EXACT", "OMEGA", "SINKHORN", "Notes", "in
 class Notes(NamedTuple):
     """Of every row: the method used, whether it fell back to shares, and whether scaling stopped early."""
 
-    used: NDArray[np.int8]
-    fell: NDArray[np.bool_]
-    unsettled: NDArray[np.bool_]
+    used: Int8Array
+    fell: BoolArray
+    unsettled: BoolArray
 
 
 @kernel
 def infer(
-    prior: NDArray[np.float64],
+    prior: FloatArray,
     member_start: IntArray,
     value_start: IntArray,
     value_code: IntArray,
     value_count: IntArray,
     known_at: IntArray,
-    known: NDArray[np.float64],
+    known: FloatArray,
     chosen: IntArray,
     method: int,
     limit: int,
     notes: Notes,
-    out: NDArray[np.float64],
+    out: FloatArray,
 ) -> None:
     """Fill `out`, zero so far, and `notes` for the chosen groups.
 
@@ -97,7 +93,7 @@ def infer(
 @kernel
 def _present(
     value_code: IntArray, value_count: IntArray, start: int, end: int
-) -> tuple[IntArray, NDArray[np.float64]]:
+) -> tuple[IntArray, FloatArray]:
     """Codes and counts of the values that a group shows at least once."""
     code = np.empty(end - start, np.int64)
     count = np.empty(end - start)

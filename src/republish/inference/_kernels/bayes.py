@@ -9,23 +9,17 @@ their own prior is largest, and of those the smallest code, as far as some best 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int64Array, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
 
 SEEN = 20
 _TIE = 1e-12
 
 
 @kernel
-def bayes(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64], c: NDArray[np.float64]) -> None:
+def bayes(a: FloatArray, code: IntArray, count: FloatArray, c: FloatArray) -> None:
     """Overwrite the priors `a` by the posteriors.
 
     `c` holds what is known of single members beyond their prior (posterior-based cascading, section 4.4.2): each
@@ -57,7 +51,7 @@ def bayes(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64], c:
 
 
 @kernel
-def best_bijection(a: NDArray[np.float64], code: IntArray, count: NDArray[np.float64]) -> NDArray[np.int64]:
+def best_bijection(a: FloatArray, code: IntArray, count: FloatArray) -> Int64Array:
     """The column of each member in the bijection of largest total prior, ties by the rule above."""
     rows, columns = a.shape
     people = int(count.sum())
@@ -98,12 +92,7 @@ def best_bijection(a: NDArray[np.float64], code: IntArray, count: NDArray[np.flo
 
 @kernel
 def _exchange(
-    i: int,
-    wanted: int,
-    slack: NDArray[np.float64],
-    free: NDArray[np.bool_],
-    owner: NDArray[np.int64],
-    slot_of: NDArray[np.int64],
+    i: int, wanted: int, slack: FloatArray, free: BoolArray, owner: Int64Array, slot_of: Int64Array
 ) -> bool:
     """Give person i the slot `wanted` where the others can move along slots without slack; whether they can.
 
@@ -139,9 +128,7 @@ def _exchange(
 
 
 @kernel
-def _assign(
-    cost: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def _assign(cost: FloatArray) -> tuple[FloatArray, Int64Array, Int64Array]:
     """A cheapest bijection by shortest augmenting paths: reduced costs, owner of each slot, slot of each row."""
     n = len(cost)
     u = np.zeros(n + 1)

@@ -7,14 +7,10 @@ where the term is more than half of the sum, so that near-certainty costs no dig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import FloatArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TOLERANCE = 1e-9
 ROUNDS = 500
@@ -22,9 +18,7 @@ _TINY = 1e-40  # odds beyond this are certainty; keeps forced choices finite
 
 
 @kernel
-def propagate(
-    a: NDArray[np.float64], weight: NDArray[np.float64], count: NDArray[np.float64], out: NDArray[np.float64]
-) -> bool:
+def propagate(a: FloatArray, weight: FloatArray, count: FloatArray, out: FloatArray) -> bool:
     """Write the beliefs into `out`; whether they settled.
 
     `a` comes from `scale`; row i stands for `weight[i]` equal people. Messages to a person are the geometric

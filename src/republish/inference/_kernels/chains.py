@@ -10,16 +10,13 @@ believed there, and nothing passes to the values before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, FloatArray, IntArray
 
 
 class Seats(NamedTuple):
@@ -45,12 +42,7 @@ class Tables(NamedTuple):
 
 @kernel
 def look_ahead(
-    seats: Seats,
-    tables: Tables,
-    states: NDArray[np.float64],
-    notes: NDArray[np.float32],
-    rows: IntArray,
-    out: NDArray[np.float64],
+    seats: Seats, tables: Tables, states: FloatArray, notes: Float32Array, rows: IntArray, out: FloatArray
 ) -> None:
     """Write into `out` what is expected of the chosen rows of a release, but for its own groups.
 
@@ -74,22 +66,14 @@ def look_ahead(
 
 
 @kernel
-def settle_ahead(
-    seats: Seats, states: NDArray[np.float64], notes: NDArray[np.float32], rows: IntArray
-) -> None:
+def settle_ahead(seats: Seats, states: FloatArray, notes: Float32Array, rows: IntArray) -> None:
     """Fill `states` with those of the chosen rows once the groups are seen; `notes` as `look_ahead` left them."""
     for i in rows:
         _weigh(notes[i], seats.odds[i], seats.cut[i], states[seats.person[i]])
 
 
 @kernel
-def look_back(
-    seats: Seats,
-    states: NDArray[np.float64],
-    notes: NDArray[np.float32],
-    rows: IntArray,
-    out: NDArray[np.float64],
-) -> None:
+def look_back(seats: Seats, states: FloatArray, notes: Float32Array, rows: IntArray, out: FloatArray) -> None:
     """As `look_ahead`, from the last release to the first.
 
     `states` say how likely each state of a person makes what follows. `notes` hold the states expected here, and
@@ -101,12 +85,7 @@ def look_back(
 
 @kernel
 def settle_back(
-    seats: Seats,
-    tables: Tables,
-    states: NDArray[np.float64],
-    everything: NDArray[np.float32],
-    first: int,
-    rows: IntArray,
+    seats: Seats, tables: Tables, states: FloatArray, everything: Float32Array, first: int, rows: IntArray
 ) -> None:
     """Take `states` of the chosen rows one appearance back; those of this one go to the notes.
 
@@ -129,9 +108,7 @@ def settle_back(
 
 
 @kernel
-def _weigh(
-    ahead: NDArray[np.float32], odds: NDArray[np.float64], cut: bool, after: NDArray[np.float64]
-) -> None:
+def _weigh(ahead: Float32Array, odds: FloatArray, cut: bool, after: FloatArray) -> None:
     """Fill `after` with the states once the evidence is in.
 
     Where they are ruled out, or cut, the chain goes on from what is believed, each value with the older ones that were
@@ -160,13 +137,7 @@ def _weigh(
 
 
 @kernel
-def _step(
-    states: NDArray[np.float64],
-    table: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    keep: int,
-    ahead: NDArray[np.float64],
-) -> None:
+def _step(states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, ahead: FloatArray) -> None:
     """Fill `ahead` with the states of the next appearance; where there is no way, of somebody new with that past."""
     older, m = states.shape
     ahead[:] = 0.0
@@ -193,12 +164,7 @@ def _step(
 
 @kernel
 def _return(
-    states: NDArray[np.float32],
-    back: NDArray[np.float64],
-    table: NDArray[np.float64],
-    odds: NDArray[np.float64],
-    keep: int,
-    before: NDArray[np.float64],
+    states: Float32Array, back: FloatArray, table: FloatArray, odds: FloatArray, keep: int, before: FloatArray
 ) -> bool:
     """Fill `before` with how likely the states of an appearance make all that follows, the largest 1.
 
@@ -231,7 +197,7 @@ def _return(
 
 
 @kernel
-def _combine(ahead: NDArray[Any], back: NDArray[Any], out: NDArray[np.float64]) -> None:
+def _combine(ahead: NDArray[Any], back: NDArray[Any], out: FloatArray) -> None:
     """Write what both sides say of a value; where they exclude each other, the side before."""
     older, m = ahead.shape
     total = 0.0

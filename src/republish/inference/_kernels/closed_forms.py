@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @kernel
-def additive(
-    a: NDArray[np.float64], count: NDArray[np.float64], unknown: int, uniform: float, fell: NDArray[np.bool_]
-) -> None:
+def additive(a: FloatArray, count: FloatArray, unknown: int, uniform: float, fell: BoolArray) -> None:
     """Overwrite the priors `a` by the posteriors where a bijection weighs the sum of its priors.
 
     The sum over all k! bijections of JS-reduce, Alg. 2, in closed form. `unknown` people hold every value with
@@ -41,9 +35,7 @@ def additive(
 
 
 @kernel
-def omega(
-    a: NDArray[np.float64], count: NDArray[np.float64], unknown: int, uniform: float, fell: NDArray[np.bool_]
-) -> None:
+def omega(a: FloatArray, count: FloatArray, unknown: int, uniform: float, fell: BoolArray) -> None:
     """Overwrite the priors `a` by the Omega-estimate: one step of scaling columns, then rows.
 
     A value that nobody can have makes the whole group fall back to the shares of its values, a member who can
@@ -71,7 +63,7 @@ def omega(
 
 
 @kernel
-def shares(a: NDArray[np.float64], count: NDArray[np.float64], fell: NDArray[np.bool_]) -> None:
+def shares(a: FloatArray, count: FloatArray, fell: BoolArray) -> None:
     """Overwrite every row by the shares of the values in the group, and note it."""
     total = count.sum()
     for i in range(len(a)):

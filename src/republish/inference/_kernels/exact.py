@@ -9,18 +9,15 @@ here is a probability, and the total is far from underflow.
 from __future__ import annotations
 
 from math import lgamma
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int64Array
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @kernel
-def states(count: NDArray[np.float64], limit: int) -> int:
+def states(count: FloatArray, limit: int) -> int:
     """The number of states of these counts, or `limit + 1` where there are more than `limit`."""
     product = 1
     for n in count:
@@ -34,12 +31,7 @@ def states(count: NDArray[np.float64], limit: int) -> int:
 
 @kernel
 def marginals(
-    a: NDArray[np.float64],
-    members: int,
-    count: NDArray[np.float64],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    out: NDArray[np.float64],
+    a: FloatArray, members: int, count: FloatArray, forward: FloatArray, backward: FloatArray, out: FloatArray
 ) -> bool:
     """Write the posterior of every member into `out`; whether any bijection has a positive weight.
 
@@ -76,7 +68,7 @@ def marginals(
 
 
 @kernel
-def _falling(count: NDArray[np.float64]) -> NDArray[np.int64]:
+def _falling(count: FloatArray) -> Int64Array:
     """The order of falling counts, so that the longest digit runs fastest."""
     order = np.empty(len(count), np.int64)
     for s in range(len(count)):
@@ -90,12 +82,7 @@ def _falling(count: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @kernel
 def _sweep_forward(
-    b: NDArray[np.float64],
-    members: int,
-    top: NDArray[np.int64],
-    stride: NDArray[np.int64],
-    size: int,
-    forward: NDArray[np.float64],
+    b: FloatArray, members: int, top: Int64Array, stride: Int64Array, size: int, forward: FloatArray
 ) -> None:
     """`forward[c]` is the probability that the first members take the values c.
 
@@ -138,15 +125,15 @@ def _sweep_forward(
 
 @kernel
 def _sweep_backward(
-    b: NDArray[np.float64],
+    b: FloatArray,
     members: int,
-    top: NDArray[np.int64],
-    stride: NDArray[np.int64],
+    top: Int64Array,
+    stride: Int64Array,
     size: int,
-    terminal: NDArray[np.float64],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    taken: NDArray[np.float64],
+    terminal: FloatArray,
+    forward: FloatArray,
+    backward: FloatArray,
+    taken: FloatArray,
 ) -> float:
     """`backward[c]` is the probability that the members to come, and the unknown, take what c leaves.
 
@@ -198,7 +185,7 @@ def _sweep_backward(
 
 
 @kernel
-def _dealt(b: NDArray[np.float64], members: int, top: NDArray[np.int64]) -> NDArray[np.float64]:
+def _dealt(b: FloatArray, members: int, top: Int64Array) -> FloatArray:
     """`[s, r]`: the factor of value s left r times; the product over s is multinomial up to a constant.
 
     Independent Poisson counts given their sum are multinomial, and their probabilities neither vanish nor explode.

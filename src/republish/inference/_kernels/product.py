@@ -7,17 +7,13 @@ states, by `bp` to `sinkhorn` where it does not settle.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int8Array, Int64Array
 from republish.inference._kernels.belief_propagation import propagate
 from republish.inference._kernels.exact import marginals, states
 from republish.inference._kernels.sinkhorn import ROUNDS, TOLERANCE, scale
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SINKHORN, BP, EXACT = 2, 3, 5
 _TYPES = 24
@@ -26,15 +22,15 @@ _ROUGH, _FEW = 0.1, 50  # how well a matrix is scaled before `exact` and `bp`
 
 @kernel
 def product(
-    a: NDArray[np.float64],
+    a: FloatArray,
     members: int,
-    count: NDArray[np.float64],
+    count: FloatArray,
     method: int,
     limit: int,
-    buffers: NDArray[np.float64],
-    used: NDArray[np.int8],
-    unsettled: NDArray[np.bool_],
-) -> tuple[bool, NDArray[np.float64]]:
+    buffers: FloatArray,
+    used: Int8Array,
+    unsettled: BoolArray,
+) -> tuple[bool, FloatArray]:
     """Overwrite the priors `a` by the posteriors, unless no bijection is possible; returns the buffers, too.
 
     A last row beyond the members stands for all unknown people.
@@ -71,7 +67,7 @@ def product(
 
 
 @kernel
-def _parts(a: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def _parts(a: FloatArray) -> tuple[Int64Array, Int64Array, int]:
     """The part of each row, the part of each column, and the number of parts of the positive entries."""
     rows, columns = a.shape
     of_row = np.full(rows, -1, np.int64)
@@ -101,16 +97,16 @@ def _parts(a: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 @kernel
 def _connected(
-    a: NDArray[np.float64],
+    a: FloatArray,
     members: int,
-    weight: NDArray[np.float64],
-    count: NDArray[np.float64],
+    weight: FloatArray,
+    count: FloatArray,
     method: int,
     limit: int,
-    buffers: NDArray[np.float64],
-    used: NDArray[np.int8],
-    unsettled: NDArray[np.bool_],
-) -> tuple[bool, NDArray[np.float64]]:
+    buffers: FloatArray,
+    used: Int8Array,
+    unsettled: BoolArray,
+) -> tuple[bool, FloatArray]:
     """`product` of one part, by `exact`, `bp` or `sinkhorn`."""
     if len(count) == 1:
         for i in range(members):
@@ -144,9 +140,7 @@ def _connected(
 
 
 @kernel
-def _types(
-    a: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _types(a: FloatArray, weight: FloatArray) -> tuple[Int64Array, FloatArray]:
     """Number the distinct rows: the type of each row and how many people are of each type.
 
     Stops at so many types that counting by them cannot pay.
@@ -177,11 +171,7 @@ def _types(
 
 @kernel
 def _by_types(
-    a: NDArray[np.float64],
-    of: NDArray[np.int64],
-    types: NDArray[np.float64],
-    count: NDArray[np.float64],
-    buffers: NDArray[np.float64],
+    a: FloatArray, of: Int64Array, types: FloatArray, count: FloatArray, buffers: FloatArray
 ) -> bool:
     """`marginals` with the roles exchanged: published rows in turn take one of the people of each type."""
     total = int(count.sum())

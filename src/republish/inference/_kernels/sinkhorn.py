@@ -6,27 +6,17 @@ serves `exact` and `bp` as one without entries of wildly different size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import FloatArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TOLERANCE = 1e-9
 ROUNDS = 2000
 
 
 @kernel
-def scale(
-    a: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    count: NDArray[np.float64],
-    tolerance: float,
-    rounds: int,
-) -> float:
+def scale(a: FloatArray, weight: FloatArray, count: FloatArray, tolerance: float, rounds: int) -> float:
     """Scale `a` in place and return how far the worst column is from its count, inf where nothing fits.
 
     Row i stands for `weight[i]` equal people. Rows sum to 1 in the end. A row or a column of zeros

@@ -6,17 +6,11 @@ posteriors find that out slowly; so it is settled first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.inference.assignment import narrow
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
 
 THIN = 1e-10
 """A chance below this part of a member's largest counts as none, if the values can be handed out without it."""
@@ -24,7 +18,7 @@ THIN = 1e-10
 
 @kernel
 def confine(
-    expected: NDArray[np.float64],
+    expected: FloatArray,
     member_start: IntArray,
     value_start: IntArray,
     value_code: IntArray,

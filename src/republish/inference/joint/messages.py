@@ -161,7 +161,6 @@ class _Talk:
             last[one.person] = np.arange(first, first + size)
 
     def ahead(self) -> None:
-        """Once through the releases in their order."""
         fresh = not self.found
         for i, seats in enumerate(self.seats):
             notes = self.notes[self.first[i] : self.first[i + 1]]
@@ -170,7 +169,6 @@ class _Talk:
             _parallel(settle_ahead, seats, self.states, notes)
 
     def back(self) -> None:
-        """Once through the releases from the last to the first."""
         self.states[:] = 1.0
         for i in range(len(self.seats) - 1, -1, -1):
             seats = self.seats[i]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from republish.arrays import IntArray, WordArray
+from republish.arrays import Int32Array, IntArray, WordArray
 from republish.inference.joint.messages import Sighting
 from republish.inference.joint.withstand import sighting
 from republish.inference.revision import Revision
@@ -57,9 +57,7 @@ def with_trail(
     return replace(memory, columns=columns)
 
 
-def _appended(
-    old: npt.NDArray[Any] | None, memory: Memory, entries: IntArray, now: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int32]:
+def _appended(old: npt.NDArray[Any] | None, memory: Memory, entries: IntArray, now: Int32Array) -> Int32Array:
     """A column of one number a release with that of the release just made."""
     column = np.zeros((memory.size, max(memory.release, 1)), dtype=np.int32)
     if old is not None:

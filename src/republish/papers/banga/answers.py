@@ -22,7 +22,7 @@ from republish.papers.banga.data import (
     released,
 )
 from republish.papers.checks import all_of, below, falls
-from republish.papers.study import Cell, Claim, Figure, Row, Scale
+from republish.papers.study import Cell, Claim, Row, Scale, figure
 from republish.publishers.banga import BangA
 from republish.queries import count_many
 
@@ -126,15 +126,14 @@ _CLAIMS = (
 )
 
 FIGURES = tuple(
-    Figure(
+    figure(
         f"{name}, customers {table}",
         f"mean relative error of {kind} queries, k = 5",
         "banga-answers",
-        "dimensions",
-        "error",
-        "method",
-        ("quasi-identifiers asked for", "mean relative error (1 = twice as many)"),
-        _CLAIMS,
+        ("dimensions", "quasi-identifiers asked for"),
+        ("error", "mean relative error (1 = twice as many)"),
+        *_CLAIMS,
+        line="method",
         where={"table": table, "kind": kind, "method": (BANGA, RPLUS, MONDRIAN, DENSITY, REGIONS)},
         log="y",
     )

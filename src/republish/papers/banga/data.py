@@ -21,7 +21,7 @@ from republish.publishers.banga import BangA
 from republish.publishers.mondrian import Mondrian
 from republish.publishers.rplus_tree import RPlusTree
 from republish.release.release import Release, build_release
-from republish.schema.schema import Category, Number, Schema
+from republish.schema import Category, Number, Schema
 from republish.secret import Secret
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _zipcodes(rows: int, rng: np.random.Generator) -> FloatArray:
     shares = 1 / np.arange(1, 301)
     towns = rng.uniform(10_000, 99_000, 300)
     home = rng.choice(300, rows, p=shares / shares.sum())
-    found: FloatArray = rng.normal(towns[home], 50).round()
-    return found
+    return rng.normal(towns[home], 50).round()
 
 
 def _view(columns: Mapping[str, NDArray[Any]], codes: NDArray[Any]) -> Microdata:

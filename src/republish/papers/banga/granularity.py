@@ -10,7 +10,7 @@ from republish.metrics import global_certainty_penalty
 from republish.microdata import Microdata
 from republish.papers.banga.data import M, customers, released
 from republish.papers.checks import at_least, below
-from republish.papers.study import Cell, Claim, Figure, Row, Scale
+from republish.papers.study import Cell, Claim, Row, Scale, figure
 from republish.publishers.banga import BangA
 from republish.publishers.rplus_tree import RPlusTree
 
@@ -45,13 +45,9 @@ def run_growing(scale: Scale, *, how: str) -> list[Row]:
         view = customers(scale, clustered=True, share=share)
         grouping = publisher.publish(view, memory, np.random.default_rng(0))
         memory = publisher.remember(view, grouping, memory)
-        rows.append(
-            {
-                "release": release + 1,
-                "penalty": global_certainty_penalty(released(view, grouping)),
-                "smallest": int(np.bincount(grouping.group).min()),
-            }
-        )
+        penalty = global_certainty_penalty(released(view, grouping))
+        smallest = int(np.bincount(grouping.group).min())
+        rows.append({"release": release + 1, "penalty": penalty, "smallest": smallest})
     return rows
 
 
@@ -77,66 +73,57 @@ def _groupings(view: Microdata, how: str, sizes: list[int]) -> list[Grouping]:
 
 
 FIGURES = (
-    Figure(
+    figure(
         "Section 3.6.2, quality",
         "certainty penalty at many k, from one index and made for each",
         "banga-granular",
-        "k",
-        "penalty",
-        "how",
-        ("k (rows)", "certainty penalty (share of the domain, mean)"),
-        (
-            Claim(
-                "(our BangA) Cuts of the dendrogram are better than the R+-tree's scan of leaves, which joins "
-                "neighbours in the order of the tree.",
-                "BangA's penalty from one index at most that of the R+-tree's at every k; in shape if on average.",
-                below(ONE_BANGA, ONE_RPLUS),
-            ),
-            Claim(
-                "So are cuts of the dendrogram of the thesis, by density.",
-                "Its penalty at most that of the R+-tree's from one index at every k; in shape if on average.",
-                below(ONE_DENSITY, ONE_RPLUS),
-            ),
-            Claim(
-                "(our BangA) One index with small blocks serves every k as well as an index made for that k.",
-                "BangA's penalty from one index at most 5 % above that of one made for k, at every k; in shape if on "
-                "average.",
-                below(ONE_BANGA, OWN_BANGA, 1.05),
-            ),
+        ("k", "k (rows)"),
+        ("penalty", "certainty penalty (share of the domain, mean)"),
+        Claim(
+            "(our BangA) Cuts of the dendrogram are better than the R+-tree's scan of leaves, which joins "
+            "neighbours in the order of the tree.",
+            "BangA's penalty from one index at most that of the R+-tree's at every k; in shape if on average.",
+            below(ONE_BANGA, ONE_RPLUS),
         ),
+        Claim(
+            "So are cuts of the dendrogram of the thesis, by density.",
+            "Its penalty at most that of the R+-tree's from one index at every k; in shape if on average.",
+            below(ONE_DENSITY, ONE_RPLUS),
+        ),
+        Claim(
+            "(our BangA) One index with small blocks serves every k as well as an index made for that k.",
+            "BangA's penalty from one index at most 5 % above that of one made for k, at every k; in shape if on "
+            "average.",
+            below(ONE_BANGA, OWN_BANGA, 1.05),
+        ),
+        line="how",
         log="xy",
     ),
-    Figure(
+    figure(
         "Section 3.8.3, quality",
         "certainty penalty of a table that doubles",
         "banga-growing",
-        "release",
-        "penalty",
-        "how",
-        ("release", "certainty penalty (share of the domain, mean)"),
-        (
-            Claim(
-                "(our BangA) Where rows are only added, an index that is kept and grown stays as useful.",
-                "Penalty at most 5 % above that of a new index at every release; in shape if on average.",
-                below(GROWN, ANEW, 1.05),
-            ),
+        ("release", "release"),
+        ("penalty", "certainty penalty (share of the domain, mean)"),
+        Claim(
+            "(our BangA) Where rows are only added, an index that is kept and grown stays as useful.",
+            "Penalty at most 5 % above that of a new index at every release; in shape if on average.",
+            below(GROWN, ANEW, 1.05),
         ),
+        line="how",
     ),
-    Figure(
+    figure(
         "Section 3.8.3, smallest group",
         "rows of the smallest group of a table that grows, k = 5",
         "banga-growing",
-        "release",
-        "smallest",
-        "how",
-        ("release", "rows of the smallest group"),
-        (
-            Claim(
-                "(our BangA) New rows join earlier groups without breaking k-anonymity.",
-                "No group of any release has fewer than 5 rows.",
-                at_least(GROWN, float(M), loosely=float(M)),
-            ),
+        ("release", "release"),
+        ("smallest", "rows of the smallest group"),
+        Claim(
+            "(our BangA) New rows join earlier groups without breaking k-anonymity.",
+            "No group of any release has fewer than 5 rows.",
+            at_least(GROWN, float(M), loosely=float(M)),
         ),
+        line="how",
         bars=True,
     ),
 )

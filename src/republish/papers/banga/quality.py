@@ -9,7 +9,7 @@ from republish.microdata import Microdata
 from republish.papers.banga.checks import gap_grows, saves, saves_above_least
 from republish.papers.banga.data import BANGA, DENSITY, MAKERS, MONDRIAN, RPLUS, adults, published, uci_adult
 from republish.papers.checks import all_of, below, grows
-from republish.papers.study import Cell, Claim, Figure, Row, Scale
+from republish.papers.study import Cell, Claim, Row, Scale, figure
 
 SIZES = (5, 10, 20, 50, 100, 1000, 10_000)
 GENERATED, UCI = "generated adults", "UCI Adult"
@@ -96,15 +96,14 @@ _MEASURES = (
 )
 
 FIGURES = tuple(
-    Figure(
+    figure(
         f"{name}, {table}",
         f"{measure} by k",
         "banga-quality",
-        "k",
-        column,
-        "method",
-        ("k (rows)", label),
-        _claims(measure, share) + more,
+        ("k", "k (rows)"),
+        (column, label),
+        *(_claims(measure, share) + more),
+        line="method",
         where={"table": table, "method": (BANGA, RPLUS, MONDRIAN, DENSITY)},
         log="x" if column == "divergence" else "xy",
         needs=_NEEDS if table == UCI else "",

@@ -25,7 +25,7 @@ from republish.papers.banga.data import (
     voters,
 )
 from republish.papers.checks import all_of, below, falls
-from republish.papers.study import Cell, Claim, Figure, Row, Scale
+from republish.papers.study import Cell, Claim, Row, Scale, figure
 from republish.publishers.banga import BangA
 from republish.publishers.rplus_tree import RPlusTree
 
@@ -117,102 +117,90 @@ def _seconds(work: Callable[[], object]) -> float:
 
 _OFTEN = "at every table; in shape if on average over them"
 FIGURES = (
-    Figure(
+    figure(
         "Table 3.4",
         "time of BangA with its dendrogram and of the R+-tree, blocks of 5 rows",
         "banga-times",
-        "table",
-        "seconds",
-        "method",
-        ("table and number of quasi-identifiers", "time (seconds, one thread)"),
-        (
-            Claim(
-                "(our BangA) BangA, dendrogram included, takes less time than the R+-tree on every table.",
-                f"BangA's seconds at most those of the R+-tree {_OFTEN}.",
-                below(BANGA, RPLUS),
-            ),
-            Claim(
-                "So does the BangA of the thesis, with a dendrogram by density.",
-                f"BangA by density takes at most the seconds of the R+-tree {_OFTEN}.",
-                below(DENSITY, RPLUS),
-            ),
-            Claim(
-                "(our BangA) It saves 17 % on the voter list, 28 % on Adults, 31 % on Customer with 7 columns.",
-                "Saves at least as large a share on each of the three; in shape if it saves anything on each.",
-                all_of(
-                    saves(BANGA, RPLUS, VOTER_LIST, 0.17),
-                    saves(BANGA, RPLUS, ADULTS, 0.28),
-                    saves(BANGA, RPLUS, CUSTOMER, 0.31),
-                ),
-            ),
-            Claim(
-                "(our BangA) The advantage is larger on the large table: 300 of 360 s on 54,803 rows, 1116 of 1554 s "
-                "on 1 million.",
-                "The ratio of BangA to the R+-tree is not larger on Adults than on the voter list.",
-                ratio_falls(BANGA, RPLUS, ADULTS, VOTER_LIST),
-            ),
-            Claim(
-                "(our BangA) With 15 quasi-identifiers the R+-tree runs out of memory, BangA finishes.",
-                "BangA has a time there and the R+-tree, having run out of memory, has none.",
-                only(BANGA, RPLUS, WIDE),
-            ),
-            Claim(
-                "(our BangA) From 7 to 15 quasi-identifiers BangA's time grows by a factor of 3.05 (906 s to 2765 s).",
-                "A factor of at most 3.05; in shape up to half as much again.",
-                takes_times(BANGA, WIDE, CUSTOMER, 3.05),
+        ("table", "table and number of quasi-identifiers"),
+        ("seconds", "time (seconds, one thread)"),
+        Claim(
+            "(our BangA) BangA, dendrogram included, takes less time than the R+-tree on every table.",
+            f"BangA's seconds at most those of the R+-tree {_OFTEN}.",
+            below(BANGA, RPLUS),
+        ),
+        Claim(
+            "So does the BangA of the thesis, with a dendrogram by density.",
+            f"BangA by density takes at most the seconds of the R+-tree {_OFTEN}.",
+            below(DENSITY, RPLUS),
+        ),
+        Claim(
+            "(our BangA) It saves 17 % on the voter list, 28 % on Adults, 31 % on Customer with 7 columns.",
+            "Saves at least as large a share on each of the three; in shape if it saves anything on each.",
+            all_of(
+                saves(BANGA, RPLUS, VOTER_LIST, 0.17),
+                saves(BANGA, RPLUS, ADULTS, 0.28),
+                saves(BANGA, RPLUS, CUSTOMER, 0.31),
             ),
         ),
+        Claim(
+            "(our BangA) The advantage is larger on the large table: 300 of 360 s on 54,803 rows, 1116 of 1554 s "
+            "on 1 million.",
+            "The ratio of BangA to the R+-tree is not larger on Adults than on the voter list.",
+            ratio_falls(BANGA, RPLUS, ADULTS, VOTER_LIST),
+        ),
+        Claim(
+            "(our BangA) With 15 quasi-identifiers the R+-tree runs out of memory, BangA finishes.",
+            "BangA has a time there and the R+-tree, having run out of memory, has none.",
+            only(BANGA, RPLUS, WIDE),
+        ),
+        Claim(
+            "(our BangA) From 7 to 15 quasi-identifiers BangA's time grows by a factor of 3.05 (906 s to 2765 s).",
+            "A factor of at most 3.05; in shape up to half as much again.",
+            takes_times(BANGA, WIDE, CUSTOMER, 3.05),
+        ),
+        line="method",
         bars=True,
         log="y",
     ),
-    Figure(
+    figure(
         "Section 3.7.2, time by block size",
         "time of a release at k = 100 by the size of blocks",
         "banga-blocks",
-        "m",
-        "seconds",
-        "method",
-        ("least rows of a block, M", "time (seconds, one thread)"),
-        (
-            Claim(
-                "(our BangA) Larger blocks make both methods faster for the same k.",
-                "Seconds fall from M = 5 to M = 100 and in three quarters of all pairs of M, for both methods; "
-                "in shape if they fall from first to last.",
-                all_of(falls(BANGA), falls(RPLUS)),
-            ),
+        ("m", "least rows of a block, M"),
+        ("seconds", "time (seconds, one thread)"),
+        Claim(
+            "(our BangA) Larger blocks make both methods faster for the same k.",
+            "Seconds fall from M = 5 to M = 100 and in three quarters of all pairs of M, for both methods; "
+            "in shape if they fall from first to last.",
+            all_of(falls(BANGA), falls(RPLUS)),
         ),
+        line="method",
     ),
-    Figure(
+    figure(
         "Section 3.7.2, quality by block size",
         "certainty penalty at k = 100 by the size of blocks",
         "banga-blocks",
-        "m",
-        "penalty",
-        "method",
-        ("least rows of a block, M", "certainty penalty (share of the domain, mean)"),
-        (
-            Claim(
-                "(our BangA) The size of blocks does not affect the quality at a given k, of BangA nor of the R+-tree.",
-                "Highest and lowest penalty at most 5 % apart for each; in shape up to 15 %.",
-                all_of(steady(BANGA, 0.05), steady(RPLUS, 0.05)),
-            ),
+        ("m", "least rows of a block, M"),
+        ("penalty", "certainty penalty (share of the domain, mean)"),
+        Claim(
+            "(our BangA) The size of blocks does not affect the quality at a given k, of BangA nor of the R+-tree.",
+            "Highest and lowest penalty at most 5 % apart for each; in shape up to 15 %.",
+            all_of(steady(BANGA, 0.05), steady(RPLUS, 0.05)),
         ),
+        line="method",
     ),
-    Figure(
+    figure(
         "Section 3.6.2, time",
         "time of one more k from one index, and of an index made for it",
         "banga-cuts",
-        "k",
-        "seconds",
-        "how",
-        ("k (rows)", "time (seconds, one thread)"),
-        (
-            Claim(
-                "(our BangA) Any k can be had on the fly from one index, without another look at the rows.",
-                "A cut takes at most a tenth of the time of a new index at every k; in shape if so on average.",
-                below(CUT, ANEW, 0.1),
-            ),
+        ("k", "k (rows)"),
+        ("seconds", "time (seconds, one thread)"),
+        Claim(
+            "(our BangA) Any k can be had on the fly from one index, without another look at the rows.",
+            "A cut takes at most a tenth of the time of a new index at every k; in shape if so on average.",
+            below(CUT, ANEW, 0.1),
         ),
+        line="how",
         log="xy",
     ),
 )

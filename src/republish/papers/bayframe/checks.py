@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from republish.arrays import FloatArray
-from republish.papers.checks import Check, below
+from republish.papers.checks import Check, below, graded, prepared
 from republish.papers.study import Finding, Lines, Outcome
 
 _LEVELS = 10
@@ -15,179 +15,129 @@ _ENOUGH = 5
 _LEAST = 6
 
 
-def lower(low: str, high: str, least: int = _LEAST) -> Check:
+@prepared
+def lower(lines: Lines, low: str, high: str, least: int = _LEAST) -> Finding:
     """Line `low` is nowhere above line `high`, in shape if so on average; open with fewer than `least` in common.
 
     A framework that leaves out all records of most releases must not win by the few that are left, nor lose by them.
     """
-
-    def check(lines: Lines) -> Finding:
-        found, common = below(low, high)(lines), len(lines.together(low, high)[0])
-        if common >= least:
-            return found
-        return Finding(Outcome.OPEN, f"{found.number}; {_counted(common, least)}")
-
-    return check
+    found, common = below(low, high)(lines), len(lines.together(low, high)[0])
+    if common >= least:
+        return found
+    return Finding(Outcome.OPEN, f"{found.number}; {_counted(common, least)}")
 
 
-def during(check: Check, first: int, last: int) -> Check:
+@prepared
+def during(lines: Lines, check: Check, first: int, last: int) -> Finding:
     """The check over the releases from `first` to `last`; open where too few of them publish anything."""
-
-    def part(lines: Lines) -> Finding:
-        points = {}
-        for name, (x, y) in lines.points.items():
-            keep = [i for i, at in enumerate(x) if first <= float(at) <= last]
-            points[name] = ([x[i] for i in keep], y[keep])
-        found = check(Lines(points))
-        reached = any(x for x, _ in points.values())
-        verdict = Outcome.OPEN if reached and found.verdict is Outcome.NOT_RUN else found.verdict
-        return Finding(verdict, f"{found.number} (releases {first} to {last})")
-
-    return part
+    points = {}
+    for name, (x, y) in lines.points.items():
+        keep = [i for i, at in enumerate(x) if first <= float(at) <= last]
+        points[name] = ([x[i] for i in keep], y[keep])
+    found = check(Lines(points))
+    reached = any(x for x, _ in points.values())
+    verdict = Outcome.OPEN if reached and found.verdict is Outcome.NOT_RUN else found.verdict
+    return Finding(verdict, f"{found.number} (releases {first} to {last})")
 
 
-def ends_lower(line: str, after: int) -> Check:
+@prepared
+def ends_lower(lines: Lines, line: str, after: int) -> Finding:
     """The mean after that release is below the mean up to it; in shape if it is below the highest value.
 
     Open where nothing is published on one side.
     """
-
-    def check(lines: Lines) -> Finding:
-        x, y = lines.points[line]
-        late = np.array([float(at) > after for at in x])
-        if not late.any() or late.all():
-            return Finding(Outcome.OPEN, f"{line} publishes nothing on one side of release {after}")
-        end, begin = float(y[late].mean()), float(y[~late].mean())
-        verdict = Outcome.HOLDS if end < begin else Outcome.SHAPE if end < y[~late].max() else Outcome.FAILS
-        return Finding(verdict, f"{line} {begin:.3g} up to release {after}, {end:.3g} later")
-
-    return check
+    x, y = lines.points[line]
+    late = np.array([float(at) > after for at in x])
+    if not late.any() or late.all():
+        return Finding(Outcome.OPEN, f"{line} publishes nothing on one side of release {after}")
+    end, begin = float(y[late].mean()), float(y[~late].mean())
+    said = f"{line} {begin:.3g} up to release {after}, {end:.3g} later"
+    return graded(end < begin, end < y[~late].max(), said)
 
 
-def wider_gap(pair: tuple[str, str], than: tuple[str, str], least: int = _LEAST) -> Check:
+@prepared
+def wider_gap(lines: Lines, pair: tuple[str, str], than: tuple[str, str], least: int = _LEAST) -> Finding:
     """The first line of a pair exceeds the second by more, on average, than in the other pair; in shape if by size.
 
     Open where either pair has fewer than `least` releases in common.
     """
-
-    def check(lines: Lines) -> Finding:
-        (a, b), (c, d) = lines.together(*pair), lines.together(*than)
-        fewest = min(len(a), len(c))
-        if not fewest:
-            return Finding(Outcome.OPEN, _counted(0, least))
-        one, other = float((a - b).mean()), float((c - d).mean())
-        verdict = (
-            Outcome.HOLDS
-            if one > max(other, 0.0)
-            else Outcome.SHAPE
-            if abs(one) > abs(other)
-            else Outcome.FAILS
-        )
-        said = (
-            f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}"
-        )
-        if fewest < least:
-            return Finding(Outcome.OPEN, f"{said}; {_counted(fewest, least)}")
-        return Finding(verdict, said)
-
-    return check
+    (a, b), (c, d) = lines.together(*pair), lines.together(*than)
+    fewest = min(len(a), len(c))
+    if not fewest:
+        return Finding(Outcome.OPEN, _counted(0, least))
+    one, other = float((a - b).mean()), float((c - d).mean())
+    said = f"{pair[0]} exceeds {pair[1]} by {one:.3g} on average, {than[0]} exceeds {than[1]} by {other:.3g}"
+    if fewest < least:
+        return Finding(Outcome.OPEN, f"{said}; {_counted(fewest, least)}")
+    return graded(one > max(other, 0.0), abs(one) > abs(other), said)
 
 
-def alike(one: str, other: str, within: float, least: int = _LEAST) -> Check:
+@prepared
+def alike(lines: Lines, one: str, other: str, within: float, least: int = _LEAST) -> Finding:
     """Two lines differ by at most `within` on average; in shape by twice that; open with fewer than `least` points."""
-
-    def check(lines: Lines) -> Finding:
-        a, b = lines.together(one, other)
-        if len(a) < least:
-            return Finding(Outcome.OPEN, f"{one} and {other}: {_counted(len(a), least)}")
-        return _apart(float(np.abs(a - b).mean()), within, f"{one} and {other}")
-
-    return check
+    a, b = lines.together(one, other)
+    if len(a) < least:
+        return Finding(Outcome.OPEN, f"{one} and {other}: {_counted(len(a), least)}")
+    return _apart(float(np.abs(a - b).mean()), within, f"{one} and {other}")
 
 
-def alike_maps(one: str, other: str, within: float) -> Check:
+@prepared
+def alike_maps(lines: Lines, one: str, other: str, within: float) -> Finding:
     """At equal record linkage the penalties of two lines differ by at most `within` on average; in shape twice.
 
     Open where too few levels have releases of both; so is `cheaper`.
     """
-
-    def check(lines: Lines) -> Finding:
-        a, b = _penalties(lines, one, other)
-        if len(a) < _ENOUGH:
-            return _too_few(len(a), one, other)
-        return _apart(float(np.abs(a - b).mean()), within, f"GCP at equal RL of {one} and {other}")
-
-    return check
+    a, b = _penalties(lines, one, other)
+    if len(a) < _ENOUGH:
+        return _too_few(len(a), one, other)
+    return _apart(float(np.abs(a - b).mean()), within, f"GCP at equal RL of {one} and {other}")
 
 
-def cheaper(low: str, high: str, factor: float = 1.05) -> Check:
+@prepared
+def cheaper(lines: Lines, low: str, high: str, factor: float = 1.05) -> Finding:
     """At each level of record linkage that both reach, `low` has at most `factor` times the penalty of `high`.
 
     In shape if so on average.
     """
-
-    def check(lines: Lines) -> Finding:
-        a, b = _penalties(lines, low, high)
-        if len(a) < _ENOUGH:
-            return _too_few(len(a), low, high)
-        fine = a <= factor * b
-        verdict = (
-            Outcome.HOLDS if fine.all() else Outcome.SHAPE if a.mean() <= factor * b.mean() else Outcome.FAILS
-        )
-        return Finding(
-            verdict,
-            f"GCP {a.mean():.4g} for {low} and {b.mean():.4g} for {high} at equal RL; "
-            f"so at {np.count_nonzero(fine)} of {len(fine)} levels",
-        )
-
-    return check
+    a, b = _penalties(lines, low, high)
+    if len(a) < _ENOUGH:
+        return _too_few(len(a), low, high)
+    fine = a <= factor * b
+    said = (
+        f"GCP {a.mean():.4g} for {low} and {b.mean():.4g} for {high} at equal RL; "
+        f"so at {np.count_nonzero(fine)} of {len(fine)} levels"
+    )
+    return graded(fine.all(), a.mean() <= factor * b.mean(), said)
 
 
-def narrower(narrow: str, wide: str) -> Check:
+@prepared
+def narrower(lines: Lines, narrow: str, wide: str) -> Finding:
     """Penalty and record linkage of one line span less than those of the other; in shape if one of the two does."""
-
-    def check(lines: Lines) -> Finding:
-        spans = [(_span(_numbers(x)), _span(y)) for x, y in (lines.points[narrow], lines.points[wide])]
-        fewer = sum(mine < theirs for mine, theirs in zip(*spans, strict=True))
-        verdict = (Outcome.FAILS, Outcome.SHAPE, Outcome.HOLDS)[fewer]
-        said = [
-            f"{name}: GCP {min(x):.4g} to {max(x):.4g}, RL {y.min():.4g} to {y.max():.4g}"
-            for name in (narrow, wide)
-            for x, y in [(_numbers(lines.points[name][0]), lines.points[name][1])]
-        ]
-        return Finding(verdict, "; ".join(said))
-
-    return check
+    spans = [(_span(_numbers(x)), _span(y)) for x, y in (lines.points[narrow], lines.points[wide])]
+    fewer = sum(mine < theirs for mine, theirs in zip(*spans, strict=True))
+    verdict = (Outcome.FAILS, Outcome.SHAPE, Outcome.HOLDS)[fewer]
+    said = [
+        f"{name}: GCP {min(x):.4g} to {max(x):.4g}, RL {y.min():.4g} to {y.max():.4g}"
+        for name in (narrow, wide)
+        for x, y in [(_numbers(lines.points[name][0]), lines.points[name][1])]
+    ]
+    return Finding(verdict, "; ".join(said))
 
 
-def drops_then_stays(names: Sequence[str], limit: float) -> Check:
+@prepared
+def drops_then_stays(lines: Lines, names: Sequence[str], limit: float) -> Finding:
     """From the third release on no line is above its first value or above the limit; in shape up to twice the limit."""
-
-    def check(lines: Lines) -> Finding:
-        first = np.array([lines.at(name, 1) for name in names])
-        later = np.array([lines.y(name)[2:].max() for name in names])
-        verdict = Outcome.FAILS
-        if (later < first).all():
-            verdict = (
-                Outcome.HOLDS
-                if (later <= limit).all()
-                else Outcome.SHAPE
-                if (later <= 2 * limit).all()
-                else verdict
-            )
-        return Finding(
-            verdict,
-            f"from {first.min():.3g} to {first.max():.3g} at first; from release 3 on at most {later.max():.3g}",
-        )
-
-    return check
+    first = np.array([lines.at(name, 1) for name in names])
+    later = np.array([lines.y(name)[2:].max() for name in names])
+    dropped = (later < first).all()
+    said = (
+        f"from {first.min():.3g} to {first.max():.3g} at first; from release 3 on at most {later.max():.3g}"
+    )
+    return graded(dropped and (later <= limit).all(), dropped and (later <= 2 * limit).all(), said)
 
 
 def _apart(distance: float, within: float, what: str) -> Finding:
-    verdict = (
-        Outcome.HOLDS if distance <= within else Outcome.SHAPE if distance <= 2 * within else Outcome.FAILS
-    )
-    return Finding(verdict, f"{what} differ by {distance:.3g} on average")
+    return graded(distance <= within, distance <= 2 * within, f"{what} differ by {distance:.3g} on average")
 
 
 def _numbers(x: Sequence[object]) -> FloatArray:

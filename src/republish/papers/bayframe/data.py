@@ -13,8 +13,8 @@ from republish.datasets import hospital
 from republish.errors import ViewError
 from republish.knowledge import Bands, Classes, Knowledge, Listed
 from republish.microdata import Microdata, read_view
-from republish.papers.releases import generated
-from republish.schema.schema import Category, Number, Ordered, Schema
+from republish.papers.releases import generated, read_views
+from republish.schema import Category, Number, Ordered, Schema
 from republish.secret import Secret
 
 SECRET = Secret.from_text("experiments of bayframe")
@@ -35,7 +35,7 @@ def bkseq(views: int, rows: int, seed: int) -> Serial:
     """The hospital series, with the distributions it was drawn from as knowledge."""
     with generated(hospital(views, rows, seed)) as data:
         assert data.knowledge is not None
-        return Serial(_read([pl.read_csv(file) for file in data.views], data.schema), data.knowledge)
+        return Serial(read_views(map(pl.read_csv, data.views), data.schema, SECRET), data.knowledge)
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +57,7 @@ def changing_adult(path: Path, views: int, rows: int, seed: int) -> Serial:
         ],
         Category("occupation", domain=tuple(occupations)),
     )
-    series = _read(_changed(table, occupations, views, rows, seed), schema)
+    series = read_views(_changed(table, occupations, views, rows, seed), schema, SECRET)
     classes = _classes(levels)
     m = len(occupations)
     whole = read_view(table.drop("education-num"), schema)
@@ -121,11 +121,3 @@ def _changed(
             table[here].drop("education-num").with_columns(names.gather(held[here]).alias("occupation"))
         )
     return found
-
-
-def _read(tables: list[pl.DataFrame], schema: Schema) -> tuple[Microdata, ...]:
-    values, found = None, []
-    for table in tables:
-        found.append(read_view(table, schema, values).pseudonymous(SECRET))
-        values = found[-1].values
-    return tuple(found)

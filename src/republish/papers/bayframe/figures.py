@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from republish.papers.bayframe.checks import (
     alike,
@@ -17,12 +18,12 @@ from republish.papers.bayframe.checks import (
 )
 from republish.papers.bayframe.studies import CASCADES, SIGMAS
 from republish.papers.checks import all_of, at_most, falls, grows
-from republish.papers.study import Claim, Figure, Value
+from republish.papers.study import Axis, Claim, Figure, Value, figure
 
 Where = Mapping[str, Value | tuple[Value, ...]]
 
-GAIN = ("release", "mean gain of knowledge (0 to 1)")
-MAP = ("GCP (penalties summed over 4,000 records)", "RL (linked records of 4,000)")
+RELEASE, GAIN = ("release", "release"), ("gain", "mean gain of knowledge (0 to 1)")
+GCP, RL = ("gcp", "GCP (penalties summed over 4,000 records)"), ("rl", "RL (linked records of 4,000)")
 ADULT = "UCI Adult: give --adult or set REPUBLISH_ADULT"
 EVERYWHERE = (
     "at every release that publishes anything under both; in shape: on average over them; cannot be judged with fewer "
@@ -44,22 +45,31 @@ TOLD = {
     steps: [f"{name}({steps})" for name in ("JS-reduce+Prior", "BayFrame+Prior", "BayFrame+Posterior")]
     for steps in ("FDTMM", "SDTMM")
 }
+_LOWER_GAIN = Claim(
+    "BayFrame's gain lies below that of JS-reduce, with one step of knowledge and with two.",
+    EVERYWHERE,
+    all_of(lower(BAY1, JS1), lower(BAY2, JS2)),
+)
+_HIGHER_SIGMA = Claim(
+    "More compromised records mean more gain: sigma = 0.1 lies above sigma = 0.01.",
+    EVERYWHERE,
+    all_of(lower(PRIOR01, PRIOR1), lower(POSTERIOR01, POSTERIOR1)),
+)
+_PRIOR_ABOVE = Claim(
+    "Cascading through the prior leaves more gain than cascading through the posterior, at the same sigma.",
+    EVERYWHERE,
+    all_of(lower(POSTERIOR1, PRIOR1), lower(POSTERIOR01, PRIOR01)),
+)
 
 
-def _over_time(
-    name: str, title: str, study: str, claims: tuple[Claim, ...], where: Where | None = None, needs: str = ""
-) -> Figure:
-    return Figure(name, title, study, "release", "gain", "line", GAIN, claims, where or {}, needs=needs)
+def _over_time(name: str, title: str, study: str, *claims: Claim, **how: Any) -> Figure:
+    return figure(name, title, study, RELEASE, GAIN, *claims, **how)
 
 
-def _map(
-    name: str, title: str, study: str, claims: tuple[Claim, ...], where: Where | None = None, needs: str = ""
-) -> Figure:
+def _map(name: str, title: str, study: str, *claims: Claim, needs: str = "", **how: Any) -> Figure:
     """An R-U map; on Bkseq most releases lie near RL 0, so that axis is logarithmic above 1."""
     log = "" if needs else "symlog"
-    return Figure(
-        name, title, study, "gcp", "rl", "line", MAP, claims, where or {}, points=True, log=log, needs=needs
-    )
+    return figure(name, title, study, GCP, RL, *claims, points=True, log=log, needs=needs, **how)
 
 
 def _tradeoff(*names: str) -> Claim:
@@ -70,36 +80,12 @@ def _tradeoff(*names: str) -> Claim:
     )
 
 
-def _lower_gain() -> Claim:
-    return Claim(
-        "BayFrame's gain lies below that of JS-reduce, with one step of knowledge and with two.",
-        EVERYWHERE,
-        all_of(lower(BAY1, JS1), lower(BAY2, JS2)),
-    )
-
-
 def _narrow(js_gcp: str, bayframe_gcp: str, bayframe_rl: str) -> Claim:
     return Claim(
         f"With two steps JS-reduce stays in a small part of the map, GCP {js_gcp} and RL 750 to 850, while BayFrame "
         f"has GCP {bayframe_gcp} and RL {bayframe_rl}.",
         "widths of the ranges, not their ends: both of JS-reduce are narrower than BayFrame's; in shape: one of them",
         narrower(JS2, BAY2),
-    )
-
-
-def _higher_sigma() -> Claim:
-    return Claim(
-        "More compromised records mean more gain: sigma = 0.1 lies above sigma = 0.01.",
-        EVERYWHERE,
-        all_of(lower(PRIOR01, PRIOR1), lower(POSTERIOR01, POSTERIOR1)),
-    )
-
-
-def _prior_above() -> Claim:
-    return Claim(
-        "Cascading through the prior leaves more gain than cascading through the posterior, at the same sigma.",
-        EVERYWHERE,
-        all_of(lower(POSTERIOR1, PRIOR1), lower(POSTERIOR01, PRIOR01)),
     )
 
 
@@ -113,26 +99,19 @@ def _alike(one: str, other: str, says: str) -> Claim:
 
 def _estimator() -> tuple[Figure, ...]:
     rows: Where = {"framework": ("js-reduce", "estimator")}
-    gain = (
-        _lower_gain(),
-        Claim(
-            "Against JS-reduce two steps of knowledge gain at least as much as one.",
-            EVERYWHERE,
-            lower(JS1, JS2),
-        ),
+    title = "the two estimators under one privacy model"
+    as_much = Claim(
+        "Against JS-reduce two steps of knowledge gain at least as much as one.", EVERYWHERE, lower(JS1, JS2)
     )
-    maps = (
-        _tradeoff(*FOUR),
-        Claim(
-            "At each level of RL BayFrame (FDTMM) costs no more GCP than JS-reduce (FDTMM).",
-            f"give or take 5 % {LEVELS}; in shape: on average",
-            cheaper(BAY1, JS1),
-        ),
-        _narrow("200 to 450", "200 to 3,850", "50 to 850"),
+    no_dearer = Claim(
+        "At each level of RL BayFrame (FDTMM) costs no more GCP than JS-reduce (FDTMM).",
+        f"give or take 5 % {LEVELS}; in shape: on average",
+        cheaper(BAY1, JS1),
     )
+    narrow = _narrow("200 to 450", "200 to 3,850", "50 to 850")
     return (
-        _over_time("Fig. 3a", "the two estimators under one privacy model, gain", "frameworks", gain, rows),
-        _map("Fig. 3b", "the two estimators under one privacy model, R-U map", "frameworks", maps, rows),
+        _over_time("Fig. 3a", f"{title}, gain", "frameworks", _LOWER_GAIN, as_much, where=rows),
+        _map("Fig. 3b", f"{title}, R-U map", "frameworks", _tradeoff(*FOUR), no_dearer, narrow, where=rows),
     )
 
 
@@ -163,22 +142,11 @@ def _compromised() -> tuple[Figure, ...]:
         EVERYWHERE,
         raised.check,
     )
+    tenth = "a tenth of the records compromised, gain"
     return (
-        _over_time(
-            "Fig. 4a",
-            "a tenth of the records compromised, gain over all records",
-            "compromised",
-            (raised, early, late),
-        ),
-        Figure(
-            "Fig. 4b",
-            "a tenth of the records compromised, gain over the others",
-            "compromised",
-            "release",
-            "others",
-            "line",
-            GAIN,
-            (others, spread),
+        _over_time("Fig. 4a", f"{tenth} over all records", "compromised", raised, early, late),
+        figure(
+            "Fig. 4b", f"{tenth} over the others", "compromised", RELEASE, ("others", GAIN[1]), others, spread
         ),
     )
 
@@ -212,18 +180,12 @@ def _cascading_gain() -> tuple[Figure, ...]:
         "from release 3 on every line is below its first value and at most 0.06; in shape: at most 0.12",
         drops_then_stays(CASCADED, 0.06),
     )
+    ordered = (_HIGHER_SIGMA, _PRIOR_ABOVE)
+    early = (rising, ending, *ordered, gap)
     return (
-        _over_time(
-            "Fig. 5a",
-            f"{NAME}, FDTMM, gain",
-            CASCADE,
-            (rising, ending, _higher_sigma(), _prior_above(), gap),
-            ONE_STEP,
-        ),
-        _over_time(
-            "Fig. 5b", f"{NAME}, SDTMM, gain", CASCADE, (_higher_sigma(), _prior_above(), similar), TWO_STEPS
-        ),
-        _over_time("Fig. 6", f"{NAME}, Adult, gain", CASCADE, (low,), ON_ADULT, needs=ADULT),
+        _over_time("Fig. 5a", f"{NAME}, FDTMM, gain", CASCADE, *early, where=ONE_STEP),
+        _over_time("Fig. 5b", f"{NAME}, SDTMM, gain", CASCADE, *ordered, similar, where=TWO_STEPS),
+        _over_time("Fig. 6", f"{NAME}, Adult, gain", CASCADE, low, where=ON_ADULT, needs=ADULT),
     )
 
 
@@ -239,6 +201,11 @@ def _cascading_tradeoff() -> tuple[Figure, ...]:
         "its ranges of GCP and of RL are broader; in shape: one of them is",
         narrower(PRIOR01, PRIOR1),
     )
+    similar = _alike(
+        POSTERIOR1,
+        POSTERIOR01,
+        "With two steps, cascading through the posterior trades RL for GCP alike for both sigma.",
+    )
     traded = (
         _tradeoff(*CASCADED),
         _alike(PRIOR1, POSTERIOR1, f"{both} (0.1)."),
@@ -246,132 +213,66 @@ def _cascading_tradeoff() -> tuple[Figure, ...]:
         costlier,
     )
     return (
-        _map(
-            "Fig. 7a",
-            f"{NAME}, FDTMM, R-U map",
-            CASCADE,
-            traded,
-            ONE_STEP,
-        ),
-        _map(
-            "Fig. 7b",
-            f"{NAME}, SDTMM, R-U map",
-            CASCADE,
-            (
-                _alike(
-                    POSTERIOR1,
-                    POSTERIOR01,
-                    "With two steps, cascading through the posterior trades RL for GCP alike for both sigma.",
-                ),
-                broader,
-            ),
-            TWO_STEPS,
-        ),
-        _map(
-            "Fig. 8",
-            f"{NAME}, Adult, R-U map",
-            CASCADE,
-            traded,  # the paper says that Adult confirms them
-            ON_ADULT,
-            needs=ADULT,
-        ),
+        _map("Fig. 7a", f"{NAME}, FDTMM, R-U map", CASCADE, *traded, where=ONE_STEP),
+        _map("Fig. 7b", f"{NAME}, SDTMM, R-U map", CASCADE, similar, broader, where=TWO_STEPS),
+        # The paper says that Adult confirms what Fig. 7a shows.
+        _map("Fig. 8", f"{NAME}, Adult, R-U map", CASCADE, *traded, where=ON_ADULT, needs=ADULT),
     )
 
 
 def _compared() -> tuple[Figure, ...]:
     rows: Where = {"framework": ("js-reduce", "bkaa")}
     pairs = [(lines[0], other) for lines in TOLD.values() for other in lines[1:]]
+    plain = "JS-reduce and BayFrame, nobody compromised"
+    told = "JS-reduce and BayFrame with cascading, sigma = 0.1"
+    same = _alike(BAY1, JS1, "With one step both trade RL for GCP alike.")
+    narrow = _narrow("200 to 400", "200 to 3,500", "100 to 850")
+    below_it = Claim(
+        "BayFrame's gain lies below that of JS-reduce, whichever way of cascading and however many steps.",
+        EVERYWHERE,
+        all_of(*(lower(other, js) for js, other in pairs)),
+    )
+    traded = [_alike(js, other, f"{js} and {other} trade RL for GCP alike.") for js, other in pairs]
     return (
-        _over_time(
-            "Fig. 9a",
-            "JS-reduce and BayFrame, nobody compromised, gain",
-            "frameworks",
-            (_lower_gain(),),
-            rows,
-        ),
-        _map(
-            "Fig. 9b",
-            "JS-reduce and BayFrame, nobody compromised, R-U map",
-            "frameworks",
-            (
-                _alike(BAY1, JS1, "With one step both trade RL for GCP alike."),
-                _narrow("200 to 400", "200 to 3,500", "100 to 850"),
-            ),
-            {**rows, "line": FOUR},
-        ),
-        Figure(
+        _over_time("Fig. 9a", f"{plain}, gain", "frameworks", _LOWER_GAIN, where=rows),
+        _map("Fig. 9b", f"{plain}, R-U map", "frameworks", same, narrow, where={**rows, "line": FOUR}),
+        figure(
             "Fig. 10",
             "records left out of each release",
             "frameworks",
-            "release",
-            "suppressed",
-            "line",
-            ("release", "records left out (of 4,000)"),
-            (
-                Claim(
-                    "Both leave out at most 13 of 4,000 records of any release (0.32 %).",
-                    "at most 13 in every release; in shape: at most 20",
-                    all_of(at_most(JS1, 13, 20), at_most(BAY1, 13, 20)),
-                ),
+            RELEASE,
+            ("suppressed", "records left out (of 4,000)"),
+            Claim(
+                "Both leave out at most 13 of 4,000 records of any release (0.32 %).",
+                "at most 13 in every release; in shape: at most 20",
+                all_of(at_most(JS1, 13, 20), at_most(BAY1, 13, 20)),
             ),
-            {"framework": ("js-reduce", "bkaa"), "steps": 1, "line": (JS1, BAY1)},
+            where={"framework": ("js-reduce", "bkaa"), "steps": 1, "line": (JS1, BAY1)},
         ),
-        _over_time(
-            "Fig. 11a",
-            "JS-reduce and BayFrame with cascading, sigma = 0.1, gain",
-            "told",
-            (
-                Claim(
-                    "BayFrame's gain lies below that of JS-reduce, whichever way of cascading and however many steps.",
-                    EVERYWHERE,
-                    all_of(*(lower(other, js) for js, other in pairs)),
-                ),
-            ),
-        ),
-        _map(
-            "Fig. 11b",
-            "JS-reduce and BayFrame with cascading, sigma = 0.1, R-U map",
-            "told",
-            tuple(_alike(js, other, f"{js} and {other} trade RL for GCP alike.") for js, other in pairs),
-        ),
+        _over_time("Fig. 11a", f"{told}, gain", "told", below_it),
+        _map("Fig. 11b", f"{told}, R-U map", "told", *traded),
     )
 
 
 def _ranges() -> tuple[Figure, ...]:
     line = "BayFrame+Prior(FDTMM), sigma=0.01"
 
-    def one(parameter: str, said: str, y: str, label: str, says: str, up: bool) -> Figure:
+    def one(parameter: str, said: str, y: Axis, says: str, up: bool = False) -> Figure:
         claim = Claim(
             says + " The paper names the range and shows no numbers for it.",
             "from the least to the greatest value, at three quarters of all pairs; in shape: end to end",
             grows(line) if up else falls(line),
         )
-        return Figure(
-            f"Table 12, {said}",
-            f"{label.split(' (', maxsplit=1)[0]} over the range of {said}, mean of all releases",
-            "range",
-            "value",
-            y,
-            "line",
-            (said, label),
-            (claim,),
-            {"parameter": parameter},
-        )
+        title = f"{y[1].split(' (', maxsplit=1)[0]} over the range of {said}, mean of all releases"
+        where = {"parameter": parameter}
+        return figure(f"Table 12, {said}", title, "range", ("value", said), y, claim, where=where)
 
+    surer = "The surer outsiders are of compromised records, the higher the gain."
     return (
-        one("k", "k", "rl", MAP[1], "Larger groups are harder to link: RL falls with k.", False),
-        one("j", "J", "gcp", MAP[0], "A looser limit on divergence costs less: GCP falls with J.", False),
-        one(
-            "beta", "beta", "gcp", MAP[0], "A looser limit on shares costs less: GCP falls with beta.", False
-        ),
-        one(
-            "certainty",
-            "CR",
-            "gain",
-            GAIN[1],
-            "The surer outsiders are of compromised records, the higher the gain.",
-            True,
-        ),
+        one("k", "k", RL, "Larger groups are harder to link: RL falls with k."),
+        one("j", "J", GCP, "A looser limit on divergence costs less: GCP falls with J."),
+        one("beta", "beta", GCP, "A looser limit on shares costs less: GCP falls with beta."),
+        one("certainty", "CR", GAIN, surer, up=True),
     )
 
 

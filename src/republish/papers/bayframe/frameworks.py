@@ -35,7 +35,6 @@ class Estimating(Reasoning):
     def inferred(
         self, thoughts: Thoughts, group: IntArray, row_group: IntArray, row_code: IntArray
     ) -> Posteriors:
-        """The posteriors of everyone once the groups are out."""
         small = super().inferred(thoughts, group, row_group, row_code)
         omega = Reasoning(self.knowledge, "omega", self.steps, self.form, self.cascade)
         large = omega.inferred(thoughts, group, row_group, row_code)
@@ -49,7 +48,6 @@ class Framework(BayFrame):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
         return Estimating(self.knowledge, "bayes", last_values(self.steps), self.form, self.cascade)
 
 
@@ -61,7 +59,6 @@ class UnderCloseness(JSReduce):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
         return Estimating(self.knowledge, "bayes", last_values(self.steps), self.form, self.cascade)
 
 

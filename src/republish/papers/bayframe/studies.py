@@ -123,7 +123,6 @@ def _estimator(series: Serial, steps: int) -> UnderCloseness:
 
 
 def _bkaa(series: Serial, steps: int, cascade: str = "prior") -> UnderCloseness:
-    """BayFrame under the requirements of JS-reduce."""
     return UnderCloseness(
         crowd=0.0,
         keep=0.0,

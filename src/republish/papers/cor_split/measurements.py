@@ -10,12 +10,12 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks import History, historical_once, measure_series
 from republish.attacks.excluding.candidates import intersected, sizes
 from republish.attacks.excluding.compromised import compromised, starting_sets
-from republish.attacks.excluding.historical import _correlated_groups, _exclude_once, historical
+from republish.attacks.excluding.historical import correlated_groups, exclude_once, historical
 from republish.attacks.results import Findings
 from republish.datasets import PRESETS, census
 from republish.datasets.census import Protocol
 from republish.metrics import Workload, estimated_counts, relative_error, true_counts
-from republish.papers.releases import Trail, history_of_all, publish_all
+from republish.papers.releases import Trail, history_of_all, publish_all, replaced
 from republish.papers.study import Row, Scale
 from republish.publishers import CorSplit, MInvariance, Publisher
 from republish.publishers.breach import breach_probability
@@ -74,16 +74,8 @@ def run_attacked(scale: Scale, *, publisher: str) -> list[Row]:
     """
     size = sizes_of(scale)
     views = size.views or LONGEST
-    data = census(
-        people=round(size.attacked_rows * (1 + 0.1 * views)),
-        rows=size.attacked_rows,
-        views=views,
-        insert=0.1,
-        delete=0.1,
-        update=0,
-        reinsert=0,
-        seed=scale.seed,
-    )
+    people = round(size.attacked_rows * (1 + 0.1 * views))
+    data = replaced(people, size.attacked_rows, views, 0.1, scale.seed)
     history = history_of_all(publish_all(data, PUBLISHERS[publisher], scale.seed))
     rows: list[Row] = []
     for releases in sorted({*range(4, views + 1, 4), views}):
@@ -158,7 +150,7 @@ def _by_compromised_sets(alone: Findings, known: BoolArray) -> Findings:
     unknowns, history = alone.unknowns, alone.unknowns.history
     before = starting_sets(unknowns, known)
     sets = before.copy()
-    _exclude_once(_correlated_groups(unknowns), unknowns.of_appearance, history.member_start, before, sets)
+    exclude_once(correlated_groups(unknowns), unknowns.of_appearance, history.member_start, before, sets)
     return Findings.even(unknowns, sets & alone.sets)
 
 

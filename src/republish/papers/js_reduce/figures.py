@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from republish.papers.checks import Check, all_of, at_most, below, grows, reaches
+from republish.papers.checks import all_of, at_most, below, graded, grows, prepared, reaches
 from republish.papers.js_reduce.protocol import (
     BT,
     DIVERSITY,
@@ -24,89 +24,64 @@ from republish.papers.js_reduce.protocol import (
     SPM,
 )
 from republish.papers.js_reduce.studies import LIMIT, SERIES
-from republish.papers.study import Claim, Figure, Finding, Lines, Outcome
+from republish.papers.study import Claim, Figure, Finding, Lines, Outcome, figure
 
 KINDS = (DK, IE, SPM, FEWER, FEWEST)
 GAIN = "adversary gain (0: none, 1: certainty)"
-RELEASE = "release"
+RELEASE = ("release", "release")
 
 
-def first_at_most(line: str, limit: float) -> Check:
+@prepared
+def first_at_most(lines: Lines, line: str, limit: float) -> Finding:
     """At the first place the line is at most the limit; in shape up to half as much again."""
-
-    def check(lines: Lines) -> Finding:
-        found = float(lines.y(line)[0])
-        verdict = (
-            Outcome.HOLDS if found <= limit else Outcome.SHAPE if found <= 1.5 * limit else Outcome.FAILS
-        )
-        return Finding(verdict, f"{line} {found:.3g} at first, limit {limit:g}")
-
-    return check
+    found = float(lines.y(line)[0])
+    return graded(found <= limit, found <= 1.5 * limit, f"{line} {found:.3g} at first, limit {limit:g}")
 
 
-def exceeds_by(line: str, place: int, limit: float) -> Check:
+@prepared
+def exceeds_by(lines: Lines, line: str, place: int, limit: float) -> Finding:
     """Up to a place the line has exceeded the limit; in shape if it does so later."""
-
-    def check(lines: Lines) -> Finding:
-        above = [int(x) for x, y in zip(*lines.points[line], strict=True) if y > limit]
-        if not above:
-            return Finding(Outcome.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
-        verdict = Outcome.HOLDS if above[0] <= place else Outcome.SHAPE
-        return Finding(verdict, f"{line} above {limit:g} from release {above[0]}")
-
-    return check
+    above = [int(x) for x, y in zip(*lines.points[line], strict=True) if y > limit]
+    if not above:
+        return Finding(Outcome.FAILS, f"{line} never above {limit:g}, at most {lines.y(line).max():.3g}")
+    return graded(above[0] <= place, True, f"{line} above {limit:g} from release {above[0]}")
 
 
-def descends(line: str, by: float = 0.1) -> Check:
+@prepared
+def descends(lines: Lines, line: str, by: float = 0.1) -> Finding:
     """The last value lies below the highest by this share of it; in shape if it lies below at all."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        top, last = float(values.max()), float(values[-1])
-        verdict = Outcome.HOLDS if last <= (1 - by) * top else Outcome.SHAPE if last < top else Outcome.FAILS
-        return Finding(verdict, f"{line} {top:.3g} at most, {last:.3g} in the end")
-
-    return check
+    values = lines.y(line)
+    top, last = float(values.max()), float(values[-1])
+    return graded(last <= (1 - by) * top, last < top, f"{line} {top:.3g} at most, {last:.3g} in the end")
 
 
-def close(one: str, other: str, within: float) -> Check:
+@prepared
+def close(lines: Lines, one: str, other: str, within: float) -> Finding:
     """On average two lines differ by at most so much; in shape by twice that."""
-
-    def check(lines: Lines) -> Finding:
-        first, second = lines.together(one, other)
-        off = float(abs(first - second).mean())
-        verdict = Outcome.HOLDS if off <= within else Outcome.SHAPE if off <= 2 * within else Outcome.FAILS
-        return Finding(verdict, f"{one} and {other} differ by {off:.3g} on average")
-
-    return check
+    first, second = lines.together(one, other)
+    off = float(abs(first - second).mean())
+    return graded(off <= within, off <= 2 * within, f"{one} and {other} differ by {off:.3g} on average")
 
 
-def rises_little(line: str, by: float) -> Check:
+@prepared
+def rises_little(lines: Lines, line: str, by: float) -> Finding:
     """The last value exceeds the first by at most so much; in shape by twice that."""
-
-    def check(lines: Lines) -> Finding:
-        values = lines.y(line)
-        rise = float(values[-1] - values[0])
-        verdict = Outcome.HOLDS if rise <= by else Outcome.SHAPE if rise <= 2 * by else Outcome.FAILS
-        return Finding(
-            verdict, f"{line} from {values[0]:.3g} to {values[-1]:.3g}, {values.max():.3g} at most"
-        )
-
-    return check
+    values = lines.y(line)
+    rise = float(values[-1] - values[0])
+    said = f"{line} from {values[0]:.3g} to {values[-1]:.3g}, {values.max():.3g} at most"
+    return graded(rise <= by, rise <= 2 * by, said)
 
 
 def _least_blurred(lines: Lines) -> Finding:
     found, best = lines.at(SHOWN, PAPERS), min(lines.at(SHOWN, technique) for technique in RIVALS)
-    verdict = Outcome.HOLDS if found <= best else Outcome.SHAPE if found <= 2 * best else Outcome.FAILS
-    return Finding(verdict, f"{PAPERS} {found:.3g}, the least of the others {best:.3g}")
+    said = f"{PAPERS} {found:.3g}, the least of the others {best:.3g}"
+    return graded(found <= best, found <= 2 * best, said)
 
 
-def _attack(
-    name: str, title: str, claims: tuple[Claim, ...], line: str = "adversary", **where: Any
-) -> Figure:
+def _attack(name: str, title: str, *claims: Claim, line: str = "adversary", **where: Any) -> Figure:
     """Gain over the releases."""
     rows = {"what": "attack", "defender": DK, "posterior": OMEGA, **where}
-    return Figure(name, title, SERIES, "release", "gain", line, (RELEASE, GAIN), claims, where=rows)
+    return figure(name, title, SERIES, RELEASE, ("gain", GAIN), *claims, line=line, where=rows)
 
 
 def _figure_3(technique: str) -> Figure:
@@ -114,75 +89,59 @@ def _figure_3(technique: str) -> Figure:
     return _attack(
         f"Fig. 3 {technique}",
         f"what an adversary gains from {technique}, by kind of knowledge",
-        (
-            Claim(
-                "The first release alone gives next to nothing away, whatever the kind of knowledge: less than .1.",
-                "at the first release every line is at most .1",
-                all_of(*(first_at_most(kind, 0.1) for kind in kinds)),
-            ),
-            Claim(
-                "With every kind of knowledge the gain grows fast over the first 6 to 8 releases and passes .4.",
-                "every line exceeds .4 at release 8 or before; in shape if later",
-                all_of(*(exceeds_by(kind, 8, 0.4) for kind in kinds)),
-            ),
+        Claim(
+            "The first release alone gives next to nothing away, whatever the kind of knowledge: less than .1.",
+            "at the first release every line is at most .1",
+            all_of(*(first_at_most(kind, 0.1) for kind in kinds)),
+        ),
+        Claim(
+            "With every kind of knowledge the gain grows fast over the first 6 to 8 releases and passes .4.",
+            "every line exceeds .4 at release 8 or before; in shape if later",
+            all_of(*(exceeds_by(kind, 8, 0.4) for kind in kinds)),
         ),
         technique=technique,
         adversary=kinds,
     )
 
 
-def _figure_4(letter: str, technique: str) -> Figure:
-    return _attack(
-        f"Fig. 4{letter}",
-        f"{technique} against domain knowledge of several lengths",
-        (
-            Claim(
-                "Attacks succeed with approximate knowledge too, the better the more steps it looks back.",
-                "snapshot nowhere above 1 step, 1 step nowhere above full (2 and more steps); in shape if on average",
-                all_of(below(SNAPSHOT, ONE_STEP), below(ONE_STEP, FULL)),
-            ),
-            Claim(
-                "The full knowledge brings a gain above .5.",
-                "somewhere .5 is reached; in shape from .33",
-                reaches(FULL, 0.5),
-            ),
-            Claim(
-                "Without sequential knowledge (snapshot) the gain is negligible.",
-                "at most .05 in every release; in shape up to .1",
-                at_most(SNAPSHOT, 0.05, 0.1),
-            ),
-            Claim(
-                "The curves of 1 step and of the snapshot descend, for that knowledge drifts from the truth.",
-                "both end a tenth or more below their highest value; in shape if below at all",
-                all_of(descends(ONE_STEP), descends(SNAPSHOT)),
-            ),
-        ),
-        "reach",
-        technique=technique,
-        reach=(SNAPSHOT, ONE_STEP, FULL),
-    )
+def _figure_4(letter: str, technique: str, *claims: Claim) -> Figure:
+    title = f"{technique} against domain knowledge of several lengths"
+    return _attack(f"Fig. 4{letter}", title, *claims, line="reach", technique=technique, reach=_REACHES)
 
 
-_LIMIT_4C = all_of(*(at_most(line, 0.12) for line in (SNAPSHOT, ONE_STEP, FULL)))
+def _kept_low(says: str) -> Claim:
+    limit = all_of(*(at_most(line, 0.12) for line in _REACHES))
+    return Claim(says, "no value above .12; in shape up to .18", limit)
 
 
-def _figure_4c(name: str, technique: str, says: str) -> Figure:
-    tolerance = "no value above .12; in shape up to .18"
-    return _attack(
-        name,
-        f"{technique} against domain knowledge of several lengths",
-        (Claim(says, tolerance, _LIMIT_4C),),
-        "reach",
-        technique=technique,
-        reach=(SNAPSHOT, ONE_STEP, FULL),
-    )
-
-
-def _figure_5(letter: str, defender: str, claims: tuple[Claim, ...]) -> Figure:
+def _figure_5(letter: str, defender: str, *claims: Claim) -> Figure:
     title = f"JS-reduce, the defender knows {defender}, against several kinds of adversary"
-    return _attack(f"Fig. 5{letter}", title, claims, technique=PAPERS, defender=defender, adversary=KINDS)
+    return _attack(f"Fig. 5{letter}", title, *claims, technique=PAPERS, defender=defender, adversary=KINDS)
 
 
+_REACHES = (SNAPSHOT, ONE_STEP, FULL)
+_ATTACKED = (
+    Claim(
+        "Attacks succeed with approximate knowledge too, the better the more steps it looks back.",
+        "snapshot nowhere above 1 step, 1 step nowhere above full (2 and more steps); in shape if on average",
+        all_of(below(SNAPSHOT, ONE_STEP), below(ONE_STEP, FULL)),
+    ),
+    Claim(
+        "The full knowledge brings a gain above .5.",
+        "somewhere .5 is reached; in shape from .33",
+        reaches(FULL, 0.5),
+    ),
+    Claim(
+        "Without sequential knowledge (snapshot) the gain is negligible.",
+        "at most .05 in every release; in shape up to .1",
+        at_most(SNAPSHOT, 0.05, 0.1),
+    ),
+    Claim(
+        "The curves of 1 step and of the snapshot descend, for that knowledge drifts from the truth.",
+        "both end a tenth or more below their highest value; in shape if below at all",
+        all_of(descends(ONE_STEP), descends(SNAPSHOT)),
+    ),
+)
 _ACCURACY = Claim(
     "The more accurate the adversary's knowledge, the higher the gain: DK above all that is mined.",
     "no mined line above DK in any release; in shape if on average",
@@ -196,173 +155,152 @@ _WORST_CASE = Claim(
 
 FIGURES = (
     *(_figure_3(technique) for technique in RIVALS),
-    _figure_4("a", DIVERSITY),
-    _figure_4("b", BT),
-    _figure_4c(
-        "Fig. 4c",
+    _figure_4("a", DIVERSITY, *_ATTACKED),
+    _figure_4("b", BT, *_ATTACKED),
+    _figure_4(
+        "c",
         PAPERS,
-        "Under JS-reduce the gain stays below .12, however long the series and whatever domain knowledge is used.",
+        _kept_low(
+            "Under JS-reduce the gain stays below .12, however long the series and whatever domain knowledge is used."
+        ),
     ),
-    _figure_4c("Fig. 4c ours", OURS, "Our own: the default of this tool keeps the same bound, .12."),
-    Figure(
+    _figure_4("c ours", OURS, _kept_low("Our own: the default of this tool keeps the same bound, .12.")),
+    figure(
         "Fig. 4 exact",
         "what the Omega-estimate does not see (DK, mean of all releases)",
         SERIES,
-        "technique",
-        "gain",
-        "posterior",
-        ("technique", GAIN),
-        (
-            Claim(
-                "Our own: the Omega-estimate under-reports; an adversary with exact posteriors gains more.",
-                "omega nowhere above exact; in shape if on average",
-                below(OMEGA, EXACT),
-            ),
+        ("technique", "technique"),
+        ("gain", GAIN),
+        Claim(
+            "Our own: the Omega-estimate under-reports; an adversary with exact posteriors gains more.",
+            "omega nowhere above exact; in shape if on average",
+            below(OMEGA, EXACT),
         ),
+        line="posterior",
         where={"what": "attack", "defender": DK, "adversary": DK},
         bars=True,
     ),
     _figure_5(
         "a",
         DK,
-        (
-            Claim(
-                "With domain knowledge on both sides the defence is very effective: below .12 as in Fig. 4c.",
-                "DK nowhere above .12; in shape up to .18",
-                at_most(DK, 0.12),
-            ),
-            _ACCURACY,
-            Claim(
-                "The smaller the corpus, the lower the gain.",
-                "1/25 nowhere above 1/5, 1/5 nowhere above the whole corpus; in shape if on average",
-                all_of(below(FEWEST, FEWER), below(FEWER, SPM)),
-            ),
-            Claim(
-                "Knowledge extracted from the data themselves (IE) gains about as much as SPM.",
-                "they differ by at most .03 on average; in shape by .06",
-                close(IE, SPM, 0.03),
-            ),
+        Claim(
+            "With domain knowledge on both sides the defence is very effective: below .12 as in Fig. 4c.",
+            "DK nowhere above .12; in shape up to .18",
+            at_most(DK, 0.12),
+        ),
+        _ACCURACY,
+        Claim(
+            "The smaller the corpus, the lower the gain.",
+            "1/25 nowhere above 1/5, 1/5 nowhere above the whole corpus; in shape if on average",
+            all_of(below(FEWEST, FEWER), below(FEWER, SPM)),
+        ),
+        Claim(
+            "Knowledge extracted from the data themselves (IE) gains about as much as SPM.",
+            "they differ by at most .03 on average; in shape by .06",
+            close(IE, SPM, 0.03),
         ),
     ),
-    _figure_5("b", IE, (_ACCURACY, _WORST_CASE)),
-    _figure_5("c", SPM, (_ACCURACY, _WORST_CASE)),
-    Figure(
+    _figure_5("b", IE, _ACCURACY, _WORST_CASE),
+    _figure_5("c", SPM, _ACCURACY, _WORST_CASE),
+    figure(
         "Fig. 5 ours",
         "our default, by what defender and adversary know (worst release)",
         SERIES,
-        "defender",
-        "worst",
-        "adversary",
-        ("knowledge of the defender", GAIN),
-        (
-            Claim(
-                "Our own: whatever is known on either side, the default stays below the paper's .25.",
-                "no release above .25; in shape up to .375",
-                all_of(*(at_most(kind, 0.25) for kind in KINDS)),
-            ),
+        ("defender", "knowledge of the defender"),
+        ("worst", GAIN),
+        Claim(
+            "Our own: whatever is known on either side, the default stays below the paper's .25.",
+            "no release above .25; in shape up to .375",
+            all_of(*(at_most(kind, 0.25) for kind in KINDS)),
         ),
+        line="adversary",
         where={"what": "worst", "technique": OURS, "adversary": KINDS},
         bars=True,
     ),
-    Figure(
+    figure(
         "Fig. 6",
         "confidence in the true value, domain knowledge on both sides",
         SERIES,
-        "release",
-        "confidence",
-        "technique",
-        (RELEASE, "mean probability of the true value"),
-        (
-            Claim(
-                "Under JS-reduce the confidence does not grow noticeably with the length of the series.",
-                "from the first to the last release it rises by at most .1; in shape by .2",
-                rises_little(PAPERS, 0.1),
-            ),
-            Claim(
-                "Under the other techniques values are predicted with high confidence after a few releases.",
-                "all three pass .6 at release 8 or before; in shape if later",
-                all_of(*(exceeds_by(technique, 8, 0.6) for technique in RIVALS)),
-            ),
-            Claim(
-                "JS-reduce leaves the adversary less confident than every other technique.",
-                "nowhere above any of the three; in shape if on average",
-                all_of(*(below(PAPERS, technique) for technique in RIVALS)),
-            ),
+        RELEASE,
+        ("confidence", "mean probability of the true value"),
+        Claim(
+            "Under JS-reduce the confidence does not grow noticeably with the length of the series.",
+            "from the first to the last release it rises by at most .1; in shape by .2",
+            rises_little(PAPERS, 0.1),
         ),
+        Claim(
+            "Under the other techniques values are predicted with high confidence after a few releases.",
+            "all three pass .6 at release 8 or before; in shape if later",
+            all_of(*(exceeds_by(technique, 8, 0.6) for technique in RIVALS)),
+        ),
+        Claim(
+            "JS-reduce leaves the adversary less confident than every other technique.",
+            "nowhere above any of the three; in shape if on average",
+            all_of(*(below(PAPERS, technique) for technique in RIVALS)),
+        ),
+        line="technique",
         where={"what": "attack", "defender": DK, "posterior": OMEGA, "adversary": DK},
     ),
-    Figure(
+    figure(
         "Fig. 7",
         "gain against the limit of divergence (t = 0.5, mean of all releases)",
         LIMIT,
-        "j",
-        "gain",
-        "technique",
-        ("limit j of the Jensen-Shannon divergence (bits)", GAIN),
-        (
-            Claim(
-                "The lower the limit of divergence, the lower the gain.",
-                "it rises from the lowest j to the highest, three of four pairs of j upwards; in shape if it rises",
-                grows(PAPERS),
-            ),
+        ("j", "limit j of the Jensen-Shannon divergence (bits)"),
+        ("gain", GAIN),
+        Claim(
+            "The lower the limit of divergence, the lower the gain.",
+            "it rises from the lowest j to the highest, three of four pairs of j upwards; in shape if it rises",
+            grows(PAPERS),
         ),
+        line="technique",
         where={"what": "attack", "posterior": OMEGA},
     ),
-    Figure(
+    figure(
         "Fig. 8a",
         "global certainty penalty (mean of all releases)",
         SERIES,
-        "technique",
-        "value",
-        "of",
-        ("technique", "penalty (0: exact, 1: nothing said)"),
-        (
-            Claim(
-                "JS-reduce blurs less than the other techniques, whose Mondrian was not made for quality.",
-                "over the published rows its penalty is at most that of each of them; in shape up to twice as much",
-                _least_blurred,
-            ),
+        ("technique", "technique"),
+        ("value", "penalty (0: exact, 1: nothing said)"),
+        Claim(
+            "JS-reduce blurs less than the other techniques, whose Mondrian was not made for quality.",
+            "over the published rows its penalty is at most that of each of them; in shape up to twice as much",
+            _least_blurred,
         ),
+        line="of",
         where={"what": "penalty", "defender": DK},
         bars=True,
     ),
-    Figure(
+    figure(
         "Fig. 8b",
         "median error of count queries (mean of all releases)",
         SERIES,
-        "selectivity",
-        "error",
-        "technique",
-        ("expected selectivity (% of the rows)", "median relative error (%)"),
-        (
-            Claim(
-                "The median error under JS-reduce is very low, also for very selective queries.",
-                "at most 10 % at every selectivity; in shape up to 20 %",
-                at_most(PAPERS, 10.0, 20.0),
-            ),
+        ("selectivity", "expected selectivity (% of the rows)"),
+        ("error", "median relative error (%)"),
+        Claim(
+            "The median error under JS-reduce is very low, also for very selective queries.",
+            "at most 10 % at every selectivity; in shape up to 20 %",
+            at_most(PAPERS, 10.0, 20.0),
         ),
+        line="technique",
         where={"what": "error", "defender": DK},
     ),
-    Figure(
+    figure(
         "Suppressed rows",
         "worst release, by what the defender knows",
         SERIES,
-        "defender",
-        "share",
-        "technique",
-        ("knowledge of the defender", "rows left out (% of a view)"),
-        (
-            Claim(
-                "JS-reduce leaves out at most 12 of 5,000 rows of a release (less than .25 %).",
-                "at most .25 % in every release; in shape up to 1 %",
-                at_most(PAPERS, 0.25, 1.0),
-            ),
-            Claim(
-                "Our own: the default of this tool keeps to that.",
-                "at most .25 % in every release; in shape up to 1 %",
-                at_most(OURS, 0.25, 1.0),
-            ),
+        ("defender", "knowledge of the defender"),
+        ("share", "rows left out (% of a view)"),
+        Claim(
+            "JS-reduce leaves out at most 12 of 5,000 rows of a release (less than .25 %).",
+            "at most .25 % in every release; in shape up to 1 %",
+            at_most(PAPERS, 0.25, 1.0),
         ),
+        Claim(
+            "Our own: the default of this tool keeps to that.",
+            "at most .25 % in every release; in shape up to 1 %",
+            at_most(OURS, 0.25, 1.0),
+        ),
+        line="technique",
         where={"what": "left out", "technique": (PAPERS, OURS)},
         bars=True,
     ),

@@ -22,13 +22,13 @@ from republish.metrics import (
     relative_error,
     true_counts,
 )
-from republish.microdata import Microdata, read_view
-from republish.papers.releases import generated
+from republish.microdata import Microdata
+from republish.papers.releases import generated, read_views
 from republish.papers.study import Row, Scale
 from republish.publishers import JSReduce, Mondrian, Publisher
 from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import Secret
 
 TERMINAL = ("deceased", "discharged")
@@ -47,6 +47,7 @@ SHARES = {SPM: 1.0, FEWER: 0.2, FEWEST: 0.04}
 SHOWN, ALL = "published rows", "all rows, 1 for one left out"
 OMEGA, EXACT = "omega (the paper's)", "exact"
 SELECTIVITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
+SECRET = Secret.from_text("papers " * 8)
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,8 @@ def series(size: SeriesSize, seed: int) -> HospitalViews:
     """The hospital series, read as it would be for publication."""
     with generated(hospital(size.views, size.rows, seed)) as data:
         assert data.knowledge is not None
-        secret, values, found = Secret.from_text("papers " * 8), None, []
-        for file in data.views:
-            found.append(read_view(file, data.schema, values).pseudonymous(secret))
-            values = found[-1].values
-    return HospitalViews(tuple(found), data.schema, data.knowledge)
+        views = read_views(data.views, data.schema, SECRET)
+    return HospitalViews(views, data.schema, data.knowledge)
 
 
 @lru_cache(maxsize=8)
@@ -156,14 +154,14 @@ def published(
     selectivity.
     A release without rows gives an adversary nothing to gain, and has no row of an attack.
     """
-    memory, secret = Memory.empty(), Secret.from_text("papers " * 8)
+    memory = Memory.empty()
     remembered = dict.fromkeys(minds, Memory.empty())
     rows: list[Row] = []
     for number, view in enumerate(views.views, start=1):
         grouping = publisher.publish(view, memory, np.random.default_rng(0))
         seen = sight(view, np.zeros(view.rows, np.uint64), grouping.group + 1, number, memory)
         memory = publisher.remember(view, grouping, memory.merged(seen))
-        rows += _useful(view, grouping, secret, number, queries)
+        rows += _useful(view, grouping, number, queries)
         for (kind, posterior), mind in minds.items():
             thoughts = mind.thoughts(mind.respondents(view), remembered[kind, posterior])
             shown = grouping.group >= 0
@@ -191,32 +189,20 @@ def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[
     return float(gain.mean()), float(p.mean())
 
 
-def _useful(view: Microdata, grouping: Grouping, secret: Secret, number: int, queries: int) -> list[Row]:
-    release, _ = build_release(view, grouping, secret, number)
+def _useful(view: Microdata, grouping: Grouping, number: int, queries: int) -> list[Row]:
+    release, _ = build_release(view, grouping, SECRET, number)
     left_out = grouping.suppressed
+    shown = left_out < view.rows
     rows: list[Row] = [
-        {"what": "release", "release": number, "left_out": 100 * left_out / view.rows},
-        {
-            "what": "penalty",
-            "release": number,
-            "of": ALL,
-            "value": global_certainty_penalty(release, left_out),
-        },
+        {"what": "release", "left_out": 100 * left_out / view.rows},
+        {"what": "penalty", "of": ALL, "value": global_certainty_penalty(release, left_out)},
     ]
-    if left_out < view.rows:
-        penalty = global_certainty_penalty(release)
-        rows.append({"what": "penalty", "release": number, "of": SHOWN, "value": penalty})
+    if shown:
+        rows.append({"what": "penalty", "of": SHOWN, "value": global_certainty_penalty(release)})
     for selectivity in SELECTIVITIES if queries else ():
         asked = Workload.random(view, queries, len(view.axes), selectivity, seed=number)
         true = true_counts(view, asked)
-        estimated = estimated_counts(release, asked) if left_out < view.rows else np.zeros(len(true))
-        error = relative_error(true, estimated).median
-        rows.append(
-            {
-                "what": "error",
-                "release": number,
-                "selectivity": round(100 * selectivity),
-                "error": 100 * error,
-            }
-        )
-    return rows
+        estimated = estimated_counts(release, asked) if shown else np.zeros(len(true))
+        error = 100 * relative_error(true, estimated).median
+        rows.append({"what": "error", "selectivity": round(100 * selectivity), "error": error})
+    return [row | {"release": number} for row in rows]

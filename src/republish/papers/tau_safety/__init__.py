@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from republish.papers.checks import all_of, at_most, below, falls, grows
-from republish.papers.study import Cell, Claim, Figure, Paper, Scale, Value
+from republish.papers.study import Axis, Cell, Claim, Figure, Paper, Scale, Value, figure
 from republish.papers.tau_safety.checks import (
     alike,
     higher,
@@ -45,10 +45,11 @@ def cells(scale: Scale) -> list[Cell]:
 _BY_M: dict[str, Value] = {"rate": RATE, "tenth": True}
 _BY_RATE: dict[str, Value] = {"m": M, "tenth": True}
 _OVER_TIME: dict[str, Value] = {"m": M, "rate": RATE}
-_X_M, _X_RATE, _X_TIME = "m", "internal updates a release, of 60,000 rows at first", "release"
-_PERCENT_ROWS = "counterfeits [% of the release's rows]"
-_ERROR = "mean relative error [%]"
-_RECORDS = "cases per 100 people of the first view"
+_X_M, _X_TIME = ("m", "m"), ("release", "release")
+_X_RATE = ("rate", "internal updates a release, of 60,000 rows at first")
+_COUNTERFEITS = ("counterfeits", "counterfeits [% of the release's rows]")
+_ERROR = ("error", "mean relative error [%]")
+_VULNERABLE = ("vulnerable", "cases per 100 people of the first view")
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
     "its error is nowhere above m-invariance's; in shape if so on average",
@@ -74,21 +75,21 @@ _AT_BASELINE = Claim(
 def _figure(
     name: str,
     title: str,
-    x: tuple[str, str],
-    y: tuple[str, str],
+    x: Axis,
+    y: Axis,
     where: dict[str, Value],
     *claims: Claim,
     study: str = "series",
 ) -> Figure:
-    return Figure(name, title, study, x[0], y[0], "line", (x[1], y[1]), claims, where)
+    return figure(name, title, study, x, y, *claims, where=where)
 
 
 FIGURES = (
     _figure(
         "Section 4.6.2, update rate",
         "cases of vulnerable records in ten releases (m = 6)",
-        ("rate", _X_RATE),
-        ("vulnerable", _RECORDS),
+        _X_RATE,
+        _VULNERABLE,
         _BY_RATE,
         Claim(
             "With more internal updates far more records are vulnerable under m-invariance.",
@@ -99,8 +100,8 @@ FIGURES = (
     _figure(
         "Section 4.6.2, time",
         "cases of vulnerable records so far (m = 6)",
-        ("release", _X_TIME),
-        ("vulnerable", _RECORDS),
+        _X_TIME,
+        _VULNERABLE,
         _OVER_TIME,
         Claim(
             "Over the releases the number of vulnerable records grows gradually under m-invariance.",
@@ -111,8 +112,8 @@ FIGURES = (
     _figure(
         "Section 4.6.2, m",
         "cases of vulnerable records in ten releases",
-        ("m", _X_M),
-        ("vulnerable", _RECORDS),
+        _X_M,
+        _VULNERABLE,
         _BY_M,
         Claim(
             "With a higher m fewer records are vulnerable under m-invariance.",
@@ -123,7 +124,7 @@ FIGURES = (
     _figure(
         "Fig. 4.6",
         "Certainty penalty of the tenth release",
-        ("m", _X_M),
+        _X_M,
         ("penalty", "certainty penalty [share of the domain]"),
         _BY_M,
         Claim(
@@ -135,7 +136,7 @@ FIGURES = (
     _figure(
         "Fig. 4.7",
         "Discernibility penalty of the tenth release",
-        ("m", _X_M),
+        _X_M,
         ("discernibility", "discernibility penalty [per row]"),
         _BY_M,
         Claim(
@@ -147,7 +148,7 @@ FIGURES = (
     _figure(
         "Fig. 4.8",
         "KL divergence of the tenth release",
-        ("m", _X_M),
+        _X_M,
         ("divergence", "KL divergence [nats]"),
         _BY_M,
         Claim(
@@ -156,19 +157,12 @@ FIGURES = (
             below(TAU, PLAIN),
         ),
     ),
-    _figure(
-        "Fig. 4.9",
-        "Query error of the tenth release, by m",
-        ("m", _X_M),
-        ("error", _ERROR),
-        _BY_M,
-        _LOWER,
-    ),
+    _figure("Fig. 4.9", "Query error of the tenth release, by m", _X_M, _ERROR, _BY_M, _LOWER),
     _figure(
         "Fig. 4.10",
         "Query error over time (m = 6)",
-        ("release", _X_TIME),
-        ("error", _ERROR),
+        _X_TIME,
+        _ERROR,
         _OVER_TIME,
         Claim(
             "The error of tau-safety rises smoothly over time and less and less.",
@@ -181,7 +175,7 @@ FIGURES = (
         "Fig. 4.11",
         "Query error of the tenth release, by selectivity (m = 6)",
         ("selectivity", "expected selectivity [%]"),
-        ("error_at", _ERROR),
+        ("error_at", _ERROR[1]),
         _OVER_TIME,
         Claim(
             "The more selective queries are, the larger is the error.",
@@ -193,8 +187,8 @@ FIGURES = (
     _figure(
         "Fig. 4.12",
         "Query error of the tenth release, by update rate (m = 6)",
-        ("rate", _X_RATE),
-        ("error", _ERROR),
+        _X_RATE,
+        _ERROR,
         _BY_RATE,
         Claim(
             "With more updates the error becomes smaller.",
@@ -206,8 +200,8 @@ FIGURES = (
     _figure(
         "Fig. 4.13",
         "Counterfeits over time (m = 6)",
-        ("release", _X_TIME),
-        ("counterfeits", _PERCENT_ROWS),
+        _X_TIME,
+        _COUNTERFEITS,
         _OVER_TIME,
         Claim(
             "Many releases of tau-safety need no counterfeit at all.",
@@ -220,8 +214,8 @@ FIGURES = (
     _figure(
         "Fig. 4.14",
         "Counterfeits by m, mean of the first ten releases",
-        ("m", _X_M),
-        ("counterfeits", _PERCENT_ROWS),
+        _X_M,
+        _COUNTERFEITS,
         {"rate": RATE, "early": True},
         _AT_BASELINE,
         _MORE,
@@ -229,8 +223,8 @@ FIGURES = (
     _figure(
         "Fig. 4.15",
         "Counterfeits by update rate, mean of the first ten releases (m = 6)",
-        ("rate", _X_RATE),
-        ("counterfeits", _PERCENT_ROWS),
+        _X_RATE,
+        _COUNTERFEITS,
         {"m": M, "early": True},
         Claim(
             "The smaller the update rate, the more counterfeits are needed.",
@@ -246,7 +240,7 @@ FIGURES = (
     _figure(
         "Fig. 4.16",
         "Time for the tenth release, by m",
-        ("m", _X_M),
+        _X_M,
         ("seconds", "time [s]"),
         {"rate": RATE},
         Claim(
@@ -260,7 +254,7 @@ FIGURES = (
     _figure(
         "Fig. 4.17",
         "Time for the tenth release, by update rate (m = 6)",
-        ("rate", _X_RATE),
+        _X_RATE,
         ("seconds", "time [s]"),
         {"m": M},
         Claim(

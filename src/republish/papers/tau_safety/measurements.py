@@ -74,14 +74,9 @@ def run_series(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
         if tenth:
             row["divergence"] = kl_divergence(one.release, one.view)
         if tenth and default:
-            rows += [
-                {
-                    "line": publisher,
-                    "selectivity": 100 * share,
-                    "error_at": _error(one, size.queries, share, scale.seed),
-                }
-                for share in SELECTIVITIES
-            ]
+            for share in SELECTIVITIES:
+                error = _error(one, size.queries, share, scale.seed)
+                rows.append({"line": publisher, "selectivity": 100 * share, "error_at": error})
         if publisher == TAU and trail.last is not None:
             absences = _critical_absences(trail.last, one)
             rows.append({**same, "line": BASELINE, "counterfeits": absences})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from republish.memory.memory import KEY, people_of
 from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, AttackLayout, Shard, numbered
 from republish.parts.attack.known_people import Known
 from republish.parts.blocks import Block, Mover, fact, spread, table_block, table_of, tables_of
-from republish.parts.counts import COUNT, ROWS, Adding, spread_counts
+from republish.parts.counts import COUNT, ROWS, add_counts, spread_counts
 from republish.parts.pseudonymize import bucket_of
 
 BELIEF, STATE, START = "belief", "state", "start"
@@ -40,33 +41,21 @@ class BeliefsInParts:
 
     posterior: str
     steps: int | None
-    releases: tuple[Summary, ...]
-    overall: Summary
+    by_release: tuple[Summary, ...]
+    summary: Summary
     name: str = "beliefs"
 
     @property
     def label(self) -> str:
-        """What she looks at, in a word or two."""
         return looked_at(self.steps)
 
-    @property
-    def summary(self) -> Summary:
-        """The figures that every attack has, of all releases."""
-        return self.overall
-
-    @property
-    def by_release(self) -> tuple[Summary, ...]:
-        """The figures that every attack has, of each release."""
-        return self.releases
-
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document of the figures."""
         return {
             "attack": self.name,
             "posterior": self.posterior,
             "steps": FULL if self.steps is None else self.steps,
-            "summary": asdict(self.overall),
-            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
+            "summary": asdict(self.summary),
+            "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.by_release, 1)],
         }
 
 
@@ -88,26 +77,30 @@ def beliefs_in_parts(
     )
     source, count, tasks = reasoning.knowledge, len(layout.releases), max(1, layout.tasks)
     order = source.start().order if isinstance(source, Extracted) else None
-    sorting = Sorting(count, adversary.event_lists, order, layout.buckets)
+    sorting = partial(sort_appearances, count, adversary.event_lists, order, layout.buckets)
     people = mover.keep(mover.exchange(seen, [SEEN], layout.buckets, sorting))
-    values = mover.keep(mover.map(read, [VALUES], Marking(layout)))
+    values = mover.keep(mover.map(read, [VALUES], partial(mark_values, layout)))
     counted = (
-        [] if order is None else mover.facts(mover.exchange([people], [COUNT], layout.buckets, Adding()))
+        [] if order is None else mover.facts(mover.exchange([people], [COUNT], layout.buckets, add_counts))
     )
     states: list[Any] = []
     releases = []
     for i, revision in enumerate(_revisions(layout, reasoning, counted)):
         step = Step(layout, reasoning, revision, i, known, adversary.certainty)
         kinds = [f"{SEEN} {i}", STATE if i else START]
-        sent = mover.keep(mover.exchange([people, *states], kinds, layout.buckets, Sending(step)))
-        back = mover.keep(mover.exchange([values, sent], [f"{VALUES} {i}", BELIEF], tasks, Believing(step)))
+        sent = mover.keep(
+            mover.exchange([people, *states], kinds, layout.buckets, partial(send_beliefs, step))
+        )
+        back = mover.keep(
+            mover.exchange([values, sent], [f"{VALUES} {i}", BELIEF], tasks, partial(revise_beliefs, step))
+        )
         releases.append(joined(mover.facts(back)))
         for old in states:
             mover.forget(old)
         states = [sent, back]
     if not states:
         return BeliefsInParts(adversary.posterior, adversary.steps, (), joined([]))
-    found = mover.facts(mover.exchange(states, [STATE], layout.buckets, Summing()))
+    found = mover.facts(mover.exchange(states, [STATE], layout.buckets, sum_up))
     return BeliefsInParts(adversary.posterior, adversary.steps, tuple(releases), joined(found))
 
 
@@ -125,68 +118,49 @@ def _revisions(
     counts = source.start()
     for i in range(len(layout.releases)):
         fresh = [part.filter(pl.col(_RELEASE) == i).drop(_RELEASE) for part in counted]
-        tables = [part.rename({ROWS: "count"}).select(counts.table.columns) for part in fresh if part.height]
-        keys = counts.table.columns[:-1]
-        table = pl.concat([counts.table, *(part.cast(counts.table.schema) for part in tables)])
-        table = table.group_by(keys).agg(pl.col("count").sum()).sort(keys)
-        counts = Transitions(counts.order, table)
+        counts = counts.plus(*(part.rename({ROWS: "count"}) for part in fresh))
         yield revision_of(source.knowledge(counts, layout.values), reasoning)
 
 
-@dataclass(frozen=True)
-class Marking:
+def mark_values(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that marks published values with their release, so that a release can be asked for alone."""
-
-    layout: AttackLayout
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The same blocks."""
-        for block in blocks:
-            yield block._replace(kind=f"{VALUES} {self.layout.release_of(block.to)}")
+    for block in blocks:
+        yield block._replace(kind=f"{VALUES} {layout.release_of(block.to)}")
 
 
-@dataclass(frozen=True)
-class Sorting:
+def sort_appearances(
+    releases: int, events: bool, order: int | None, tasks: int, blocks: Sequence[Block]
+) -> Iterator[Block]:
     """The task that sorts the appearances of a bucket by release, and counts what followed what, where it is asked.
 
     Without `events` nothing is known of who was left out.
+
+    The people of the bucket, of whom nothing is believed yet; their appearances; and the counts.
     """
-
-    releases: int
-    events: bool
-    order: int | None
-    tasks: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The people of the bucket, of whom nothing is believed yet; their appearances; and the counts."""
-        seen, bucket = tables_of(blocks, SEEN), blocks[0].to
-        people, place = numbered(people_of(seen))
-        yield table_block(
-            pl.DataFrame(
-                {
-                    **{key: np.ascontiguousarray(people[:, i]) for i, key in enumerate(KEY)},
-                    **{score: np.full(len(people), -np.inf) for score in _SCORES},
-                    "ever": np.zeros(len(people), dtype=np.bool_),
-                }
-            ),
-            bucket,
-            START,
-        )
-        past = np.full((len(people), self.order or 0), UNKNOWN)
-        seen = seen.with_columns(pl.Series("number", place))
-        for i in range(self.releases):
-            here = seen.filter((pl.col(_RELEASE) == i) & ((pl.col(_GROUP) > 0) | self.events))
-            yield table_block(here.select("number", _GROUP, _CODE, CLASS), bucket, f"{SEEN} {i}")
-            if self.order is not None:
-                who, code, classes = (here[n].cast(pl.Int64).to_numpy() for n in ("number", _CODE, CLASS))
-                table = (
-                    Transitions.empty(self.order)
-                    .add(classes, list(np.ascontiguousarray(past[who].T)), code)
-                    .table
-                )
-                past[who, 1:], past[who, 0] = past[who, :-1], code
-                counts = table.rename({"count": ROWS}).with_columns(pl.lit(i, pl.Int64).alias(_RELEASE))
-                yield from spread_counts(counts, self.tasks)
+    seen, bucket = tables_of(blocks, SEEN), blocks[0].to
+    people, place = numbered(people_of(seen))
+    yield table_block(
+        pl.DataFrame(
+            {
+                **{key: np.ascontiguousarray(people[:, i]) for i, key in enumerate(KEY)},
+                **{score: np.full(len(people), -np.inf) for score in _SCORES},
+                "ever": np.zeros(len(people), dtype=np.bool_),
+            }
+        ),
+        bucket,
+        START,
+    )
+    past = np.full((len(people), order or 0), UNKNOWN)
+    seen = seen.with_columns(pl.Series("number", place))
+    for i in range(releases):
+        here = seen.filter((pl.col(_RELEASE) == i) & ((pl.col(_GROUP) > 0) | events))
+        yield table_block(here.select("number", _GROUP, _CODE, CLASS), bucket, f"{SEEN} {i}")
+        if order is not None:
+            who, code, classes = (here[n].cast(pl.Int64).to_numpy() for n in ("number", _CODE, CLASS))
+            table = Transitions.empty(order).add(classes, list(np.ascontiguousarray(past[who].T)), code).table
+            past[who, 1:], past[who, 0] = past[who, :-1], code
+            counts = table.rename({"count": ROWS}).with_columns(pl.lit(i, pl.Int64).alias(_RELEASE))
+            yield from spread_counts(counts, tasks)
 
 
 @dataclass(frozen=True)
@@ -202,7 +176,6 @@ class Step:
 
     @property
     def last(self) -> bool:
-        """Whether no release follows."""
         return self.release + 1 == len(self.layout.releases)
 
     def beliefs(self, frame: pl.DataFrame) -> Any:
@@ -214,14 +187,12 @@ class Step:
         return found
 
     def revised(self, frame: pl.DataFrame, posterior: Any) -> pl.DataFrame:
-        """People with the beliefs after the release."""
         if self.last or not self.revision.width:
             return frame
         after = self.revision.observed(_whole(frame, CLASS), self.beliefs(frame), posterior)
         return frame.with_columns(pl.Series(_BELIEF, after))
 
     def prior(self, frame: pl.DataFrame) -> Any:
-        """The prior of every person of a table."""
         return self.revision.prior(_whole(frame, CLASS), self.beliefs(frame))
 
     def entries(self, frame: pl.DataFrame) -> Compromised | None:
@@ -238,79 +209,64 @@ def _whole(frame: pl.DataFrame, name: str) -> IntArray:
 _FLEETING = ("number", _GROUP, _CODE, CLASS, _TOLD)
 
 
-@dataclass(frozen=True)
-class Sending:
-    """The task of one bucket and release: everyone in it to the shard of her group."""
+def send_beliefs(step: Step, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket and release: everyone in it to the shard of her group.
 
-    step: Step
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """People with beliefs; of who was left out the belief moves on without a posterior."""
-        step, bucket = self.step, blocks[0].to
-        everyone = pl.concat(
-            [table_of(block) for block in blocks if block.kind in (STATE, START)], how="diagonal_relaxed"
-        ).sort(*KEY)
-        told: BoolArray = np.zeros(everyone.height, dtype=np.bool_)
-        if step.known is not None:
-            told = step.known.among(bucket, people_of(everyone), step.release)
-        everyone = everyone.with_columns(pl.Series(_TOLD, told)).with_row_index("number")
-        everyone = everyone.with_columns(pl.col("number").cast(pl.Int64))
-        seen = tables_of(blocks, f"{SEEN} {step.release}")
-        away = everyone.join(seen, "number", "anti")
-        yield table_block(away.drop("number", _TOLD), bucket, STATE)
-        here = everyone.join(seen, "number", "inner", maintain_order="left")
-        out = here.filter(pl.col(_GROUP) == 0)
-        if out.height:
-            prior, entries = step.prior(out), step.entries(out)
-            moved = step.revised(out, prior if entries is None else cascaded(prior, entries))
-            yield table_block(moved.drop(_FLEETING), bucket, STATE)
-        shown = here.filter(pl.col(_GROUP) > 0)
-        yield from spread(shown, step.layout.releases[step.release].tasks(_whole(shown, _GROUP)), BELIEF)
+    People with beliefs; of who was left out the belief moves on without a posterior.
+    """
+    bucket = blocks[0].to
+    everyone = pl.concat(
+        [table_of(block) for block in blocks if block.kind in (STATE, START)], how="diagonal_relaxed"
+    ).sort(*KEY)
+    told: BoolArray = np.zeros(everyone.height, dtype=np.bool_)
+    if step.known is not None:
+        told = step.known.among(bucket, people_of(everyone), step.release)
+    everyone = everyone.with_columns(pl.Series(_TOLD, told)).with_row_index("number")
+    everyone = everyone.with_columns(pl.col("number").cast(pl.Int64))
+    seen = tables_of(blocks, f"{SEEN} {step.release}")
+    away = everyone.join(seen, "number", "anti")
+    yield table_block(away.drop("number", _TOLD), bucket, STATE)
+    here = everyone.join(seen, "number", "inner", maintain_order="left")
+    out = here.filter(pl.col(_GROUP) == 0)
+    if out.height:
+        prior, entries = step.prior(out), step.entries(out)
+        moved = step.revised(out, prior if entries is None else cascaded(prior, entries))
+        yield table_block(moved.drop(_FLEETING), bucket, STATE)
+    shown = here.filter(pl.col(_GROUP) > 0)
+    yield from spread(shown, step.layout.releases[step.release].tasks(_whole(shown, _GROUP)), BELIEF)
 
 
-@dataclass(frozen=True)
-class Believing:
-    """The task of one shard: the posteriors of the members of its groups."""
+def revise_beliefs(step: Step, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one shard: the posteriors of the members of its groups.
 
-    step: Step
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The summary of the shard; and everyone with the belief after the release, to her bucket."""
-        step, marked = self.step, {BELIEF: MEMBER, f"{VALUES} {self.step.release}": VALUES}
-        if not any(block.kind == BELIEF for block in blocks):
-            return
-        shard = Shard.of(
-            [block._replace(kind=marked[block.kind]) for block in blocks], len(step.layout.values)
-        )
-        history, members = shard.history, shard.members
-        assert history.truth is not None
-        found = inferred(
-            step.prior(members), groups_of(history, 0), history.person, step.reasoning, step.entries(members)
-        )
-        p = found.p[history.person, history.truth]
-        gain = signed_gain(p, shares(history, history.truth))
-        secret = ~members[_TOLD].to_numpy()[history.person]
-        yield fact(scored(history, p, p >= SURE, gain, secret).overall)
-        new = {score: np.full(members.height, -np.inf) for score in _SCORES}
-        for score, figures in zip(_SCORES, (p, gain), strict=True):
-            new[score][history.person[secret]] = figures[secret]
-        ever = members["ever"].to_numpy() | (new["risk"] >= SURE)
-        after = step.revised(members, found.p).with_columns(
-            *(pl.Series(s, np.maximum(members[s].to_numpy(), new[s])) for s in _SCORES),
-            pl.Series("ever", ever),
-        )
-        yield from spread(
-            after.drop(_FLEETING), bucket_of(after[KEY[0]].to_numpy(), step.layout.buckets), STATE
-        )
+    The summary of the shard; and everyone with the belief after the release, to her bucket.
+    """
+    marked = {BELIEF: MEMBER, f"{VALUES} {step.release}": VALUES}
+    if not any(block.kind == BELIEF for block in blocks):
+        return
+    shard = Shard.of([block._replace(kind=marked[block.kind]) for block in blocks], len(step.layout.values))
+    history, members = shard.history, shard.members
+    assert history.truth is not None
+    found = inferred(
+        step.prior(members), groups_of(history, 0), history.person, step.reasoning, step.entries(members)
+    )
+    p = found.p[history.person, history.truth]
+    gain = signed_gain(p, shares(history, history.truth))
+    secret = ~members[_TOLD].to_numpy()[history.person]
+    yield fact(scored(history, p, p >= SURE, gain, secret).overall)
+    new = {score: np.full(members.height, -np.inf) for score in _SCORES}
+    for score, figures in zip(_SCORES, (p, gain), strict=True):
+        new[score][history.person[secret]] = figures[secret]
+    ever = members["ever"].to_numpy() | (new["risk"] >= SURE)
+    after = step.revised(members, found.p).with_columns(
+        *(pl.Series(s, np.maximum(members[s].to_numpy(), new[s])) for s in _SCORES), pl.Series("ever", ever)
+    )
+    yield from spread(after.drop(_FLEETING), bucket_of(after[KEY[0]].to_numpy(), step.layout.buckets), STATE)
 
 
-@dataclass(frozen=True)
-class Summing:
+def sum_up(blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that sums up the people of a bucket, everyone with the worst."""
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The summary of the bucket."""
-        state = tables_of(blocks, STATE)
-        attacked = state.filter(pl.col("risk") > -np.inf)
-        risk, gain, ever = (attacked[name].to_numpy() for name in (*_SCORES, "ever"))
-        yield fact(summed(risk, ever, gain))
+    state = tables_of(blocks, STATE)
+    attacked = state.filter(pl.col("risk") > -np.inf)
+    risk, gain, ever = (attacked[name].to_numpy() for name in (*_SCORES, "ever"))
+    yield fact(summed(risk, ever, gain))

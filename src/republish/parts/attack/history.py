@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,11 +23,9 @@ from republish.parts.blocks import Block, fact, spread, table_block, table_of, t
 from republish.parts.files import read_intact
 from republish.parts.measure import TABLE_FILE, Recorded, Stored, codes_in
 from republish.parts.pseudonymize import bucket_of
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.secret import order_of
-
-if TYPE_CHECKING:
-    from republish.series import Series
+from republish.series import Series
 
 MEMBER_FILE = "member file"
 MEMBER, VALUES = "member", "values"
@@ -59,11 +56,9 @@ class AttackLayout:
 
     @property
     def tasks(self) -> int:
-        """The number of shards of all releases."""
         return sum(one.shards for one in self.releases)
 
     def release_of(self, task: int) -> int:
-        """The release of a shard."""
         return bisect_right([one.first for one in self.releases], task) - 1
 
 
@@ -96,31 +91,25 @@ def names_of_files(layout: AttackLayout) -> list[Block]:
     ]
 
 
-@dataclass(frozen=True)
-class Reading:
+def read_files(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that sends members and published values to the shard of their group, who was left out to her bucket."""
-
-    layout: AttackLayout
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The blocks of some files."""
-        for block in blocks:
-            i, j = map(int, block.data.split())
-            one = self.layout.releases[i]
-            if block.kind == TABLE_FILE:
-                stored = one.rows_of(read_intact(*one.tables[j]))
-                codes = codes_in(stored, self.layout.schema, self.layout.values)
-                rows = pl.DataFrame({_GROUP: stored[_GROUP].cast(pl.Int32), _CODE: codes})
-                counts = rows.group_by(_GROUP, _CODE).agg(pl.len().cast(pl.Int64).alias(_ROWS))
-                yield from spread(counts, one.tasks(counts[_GROUP].to_numpy()), VALUES)
-                continue
-            members = read_intact(*self.layout.members[i][j])
-            kept = pl.col(CLASS).cast(pl.Int32) if self.layout.classes else pl.lit(0, pl.Int32)
-            members = members.select(*_NO_SEEN, kept.alias(CLASS))
-            shown = members.filter(pl.col(_GROUP) > 0)
-            yield from spread(shown, one.tasks(shown[_GROUP].to_numpy()), MEMBER)
-            left_out = members.filter((pl.col(_GROUP) == 0) & _is_somebody())
-            yield from _to_buckets(left_out, i, self.layout.buckets)
+    for block in blocks:
+        i, j = map(int, block.data.split())
+        one = layout.releases[i]
+        if block.kind == TABLE_FILE:
+            stored = one.rows_of(read_intact(*one.tables[j]))
+            codes = codes_in(stored, layout.schema, layout.values)
+            rows = pl.DataFrame({_GROUP: stored[_GROUP].cast(pl.Int32), _CODE: codes})
+            counts = rows.group_by(_GROUP, _CODE).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+            yield from spread(counts, one.tasks(counts[_GROUP].to_numpy()), VALUES)
+            continue
+        members = read_intact(*layout.members[i][j])
+        kept = pl.col(CLASS).cast(pl.Int32) if layout.classes else pl.lit(0, pl.Int32)
+        members = members.select(*_NO_SEEN, kept.alias(CLASS))
+        shown = members.filter(pl.col(_GROUP) > 0)
+        yield from spread(shown, one.tasks(shown[_GROUP].to_numpy()), MEMBER)
+        left_out = members.filter((pl.col(_GROUP) == 0) & _is_somebody())
+        yield from _to_buckets(left_out, i, layout.buckets)
 
 
 def _is_somebody() -> pl.Expr:
@@ -178,37 +167,33 @@ def _seen(members: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class Joining:
+def join_values(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task of one shard: its members with the values of their groups, to their buckets.
 
     `unknown rows` are those of a value to an adversary who knows what people had who were forgotten.
+
+    Appearances and values, a block for each bucket; and the fewest values of a group with members.
     """
-
-    layout: AttackLayout
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """Appearances and values, a block for each bucket; and the fewest values of a group with members."""
-        release, buckets = self.layout.release_of(blocks[0].to), self.layout.buckets
-        shard = Shard.of(blocks, len(self.layout.values))
-        if not shard.members.height:
-            return
-        yield fact(shard.history.diversity)
-        yield from _to_buckets(shard.members, release, buckets)
-        held = _values(shard.history).join(
-            _values(shard.history.knowing_forgotten()).rename({_ROWS: _UNKNOWN}), [_GROUP, _CODE], "left"
-        )
-        held = held.with_columns(pl.col(_UNKNOWN).fill_null(0))
-        members = shard.members[_GROUP].to_numpy()
-        bucket = bucket_of(shard.members[KEY[0]].to_numpy(), buckets)
-        wanted = pl.DataFrame({"bucket": bucket, _GROUP: np.searchsorted(shard.groups, members)}).unique()
-        for (to,), mine in sorted(wanted.group_by("bucket")):
-            part = held.join(mine.select(_GROUP), _GROUP, "semi").sort(_GROUP, _CODE)
-            numbers = shard.groups[part[_GROUP].to_numpy()].astype(np.int64)
-            part = part.with_columns(
-                pl.Series(_GROUP, numbers), pl.lit(release, pl.Int64).alias(_RELEASE)
-            ).select(list(_NO_HELD))
-            yield table_block(part, int(to), HELD)
+    release, buckets = layout.release_of(blocks[0].to), layout.buckets
+    shard = Shard.of(blocks, len(layout.values))
+    if not shard.members.height:
+        return
+    yield fact(shard.history.diversity)
+    yield from _to_buckets(shard.members, release, buckets)
+    held = _values(shard.history).join(
+        _values(shard.history.knowing_forgotten()).rename({_ROWS: _UNKNOWN}), [_GROUP, _CODE], "left"
+    )
+    held = held.with_columns(pl.col(_UNKNOWN).fill_null(0))
+    members = shard.members[_GROUP].to_numpy()
+    bucket = bucket_of(shard.members[KEY[0]].to_numpy(), buckets)
+    wanted = pl.DataFrame({"bucket": bucket, _GROUP: np.searchsorted(shard.groups, members)}).unique()
+    for (to,), mine in sorted(wanted.group_by("bucket")):
+        part = held.join(mine.select(_GROUP), _GROUP, "semi").sort(_GROUP, _CODE)
+        numbers = shard.groups[part[_GROUP].to_numpy()].astype(np.int64)
+        part = part.with_columns(
+            pl.Series(_GROUP, numbers), pl.lit(release, pl.Int64).alias(_RELEASE)
+        ).select(list(_NO_HELD))
+        yield table_block(part, int(to), HELD)
 
 
 def _values(history: History) -> pl.DataFrame:

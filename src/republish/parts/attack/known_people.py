@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,11 @@ from republish.parts.blocks import Block, Mover, fact, tables_of
 from republish.secret import pseudonym_texts
 
 
-@dataclass(frozen=True)
-class Counting:
+def count_people(names: frozenset[str], blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that counts the people of a bucket, and those of some names."""
-
-    names: frozenset[str]
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The bucket and both counts."""
-        seen = tables_of(blocks, SEEN).select(KEY).unique()
-        named = pseudonym_texts(seen.to_numpy()).is_in(sorted(self.names)).sum() if self.names else 0
-        yield fact((blocks[0].to, seen.height, int(named)))
+    seen = tables_of(blocks, SEEN).select(KEY).unique()
+    named = pseudonym_texts(seen.to_numpy()).is_in(sorted(names)).sum() if names else 0
+    yield fact((blocks[0].to, seen.height, int(named)))
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,9 @@ def known_people(mover: Mover[Any], seen: Sequence[Any], buckets: int, adversary
     given = () if isinstance(adversary.compromised, (int, float)) else tuple(adversary.compromised)
     names = frozenset(one for one in given if isinstance(one, str))
     people, there = np.zeros(buckets, dtype=np.int64), 0
-    for bucket, number, named in mover.facts(mover.exchange(seen, [SEEN], buckets, Counting(names))):
+    for bucket, number, named in mover.facts(
+        mover.exchange(seen, [SEEN], buckets, partial(count_people, names))
+    ):
         people[bucket] = number
         there += named
     if there < len(names):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,20 +40,18 @@ from republish.parts.attack.history import (
     VALUES,
     AttackLayout,
     Bucket,
-    Joining,
-    Reading,
     Shard,
+    join_values,
     layout_of,
     names_of_files,
+    read_files,
 )
 from republish.parts.attack.known_people import Known, known_people
 from republish.parts.blocks import Block, Mover, fact, spread, tables_of
 from republish.parts.measure import TABLE_FILE, stored_releases
 from republish.parts.pseudonymize import bucket_of
 from republish.parts.publish.plan import Sizes
-
-if TYPE_CHECKING:
-    from republish.series import Series
+from republish.series import Series
 
 EXCLUDING = ("intersection", "tau", "compromised")
 BELIEFS = "beliefs"
@@ -115,9 +114,11 @@ class _Attacking:
     def __init__(self, mover: Mover[Any], layout: AttackLayout) -> None:
         self.mover, self.layout = mover, layout
         files = mover.blocks(names_of_files(layout))
-        self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], Reading(layout)))
+        self.read = mover.keep(mover.map(files, [TABLE_FILE, MEMBER_FILE], partial(read_files, layout)))
         tasks = max(1, layout.tasks)
-        self.joined = mover.keep(mover.exchange([self.read], [MEMBER, VALUES], tasks, Joining(layout)))
+        self.joined = mover.keep(
+            mover.exchange([self.read], [MEMBER, VALUES], tasks, partial(join_values, layout))
+        )
 
     def found(self, adversary: Adversary, attacks: Sequence[str], m: int | None) -> dict[str, FoundInParts]:
         diversity = min(self.mover.facts(self.joined), default=0)

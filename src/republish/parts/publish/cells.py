@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,8 @@ _LEAF, _BEFORE, _NODE, _SIDE = "leaf", "before", "node", "side"
 class CellsInParts:
     """The cells of a view: its people with them, the cells of each shard, the cuts, and what is recorded of them.
 
-    `leading` are the cuts with those that were added, and what is decided of each.
+    `leading` are the cuts with those that were added, and what is decided of each; `reaching` are the people in cells
+    that extend over a cut that died.
     """
 
     people: Any
@@ -50,6 +52,7 @@ class CellsInParts:
     cuts: KeptCuts
     record: CutRecord
     leading: Leading
+    reaching: int = 0
 
     @property
     def first(self) -> IntArray:
@@ -76,14 +79,16 @@ def cells_in_parts(
     def led(cuts: KeptCuts) -> Leading:
         leading = Leading.of(cuts.table(), opened.axes)
         return decided(
-            leading, k, lambda now: add_up(mover, people, sizes.sums, CountingSides(now, axes, sizes.sums))
+            leading,
+            k,
+            lambda now: add_up(mover, people, sizes.sums, partial(count_sides, now, axes, sizes.sums)),
         )
 
     leading = led(opened.cuts)
-    counted = add_up(mover, people, sizes.sums, CountingLeaves(leading, axes, sizes.sums))
+    counted = add_up(mover, people, sizes.sums, partial(count_leaves, leading, axes, sizes.sums))
     shards = LeafShards.of(counted[_LEAF].to_numpy(), counted[ROWS].to_numpy(), sizes.shards)
-    routed = mover.map(people, [VIEW], SendingToLeaves(leading, axes, shards))
-    cutting = CuttingLeaves(opened, leading, terms, k, sizes.parts)
+    routed = mover.map(people, [VIEW], partial(send_to_leaves, leading, axes, shards))
+    cutting = partial(cut_leaves, LeafCutting(opened, leading, k), terms, sizes.parts)
     made = mover.keep(mover.exchange([routed], [VIEW], sizes.shards, cutting))
     found: list[CutShard] = mover.facts(made)
     cells = np.zeros(sizes.shards, np.int64)
@@ -91,7 +96,8 @@ def cells_in_parts(
     first = np.cumsum(cells) - cells
     extended = np.sort(np.concatenate([one.extended + first[one.shard] for one in found]))
     cuts = opened.with_cuts([one.grown for one in found])
-    return CellsInParts(made, cells, cuts, CutRecord(moved, extended, opened.domain), led(cuts))
+    record = CutRecord(moved, extended, opened.domain)
+    return CellsInParts(made, cells, cuts, record, led(cuts), sum(one.reaching for one in found))
 
 
 def decided(leading: Leading, k: int, counting: Callable[[Leading], pl.DataFrame]) -> Leading:
@@ -110,75 +116,46 @@ def _moved(mover: Mover[Any], people: Any, domains: Domains, terms: Terms, form:
     """The columns that grew by one for most people who stayed: those that one process finds."""
     if terms.number == 1:
         return {}
-    some = mover.map(people, [VIEW], ChoosingStayed(terms.number - 1))
-    found = mover.facts(mover.exchange([some], [STAYED], 1, FindingMoved(domains, terms.secret, form)))
+    some = mover.map(people, [VIEW], partial(choose_stayed, terms.number - 1))
+    found = mover.facts(mover.exchange([some], [STAYED], 1, partial(find_moved, domains, terms.secret, form)))
     return found[0] if found else {}
 
 
-@dataclass(frozen=True)
-class ChoosingStayed:
-    """The task that chooses people who were in the last release: the first by pseudonym."""
+def choose_stayed(release: int, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task that chooses people who were in the last release: the first by pseudonym.
 
-    release: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """Some people, with the digests of their rows in the last release."""
-        for block in blocks:
-            frame = table_of(block)
-            frame = frame[order_of(people_of(frame))]
-            stayed, before = stayed_among(people_of(frame), memory_in(frame, self.release))
-            if len(stayed):
-                yield table_block(frame[stayed].with_columns(pl.Series(_BEFORE, before)), 0, STAYED)
+    They have the digests of their rows in it.
+    """
+    for block in blocks:
+        frame = table_of(block)
+        frame = frame[order_of(people_of(frame))]
+        stayed, before = stayed_among(people_of(frame), memory_in(frame, release))
+        if len(stayed):
+            yield table_block(frame[stayed].with_columns(pl.Series(_BEFORE, before)), 0, STAYED)
 
 
-@dataclass(frozen=True)
-class FindingMoved:
+def find_moved(domains: Domains, secret: Secret, form: int, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that finds the columns that moved."""
-
-    domains: Domains
-    secret: Secret
-    form: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The columns."""
-        frame = tables_of(blocks, STAYED)
-        frame = frame[order_of(people_of(frame))][:ASKED]
-        view = view_of(frame, self.domains)
-        yield fact(moved_among(view, frame[_BEFORE].to_numpy(), self.secret, self.form))
+    frame = tables_of(blocks, STAYED)
+    frame = frame[order_of(people_of(frame))][:ASKED]
+    view = view_of(frame, domains)
+    yield fact(moved_among(view, frame[_BEFORE].to_numpy(), secret, form))
 
 
-@dataclass(frozen=True)
-class CountingSides:
+def count_sides(leading: Leading, axes: int, tasks: int, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that counts rows on either side of cuts that nothing was decided of."""
-
-    leading: Leading
-    axes: int
-    tasks: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
-        for block in blocks:
-            counts = self.leading.counted(points_of(table_of(block), self.axes))
-            node, side = np.nonzero(counts)
-            frame = pl.DataFrame({_NODE: node, _SIDE: side, ROWS: counts[node, side]})
-            yield from spread_counts(frame, self.tasks)
+    for block in blocks:
+        counts = leading.counted(points_of(table_of(block), axes))
+        node, side = np.nonzero(counts)
+        frame = pl.DataFrame({_NODE: node, _SIDE: side, ROWS: counts[node, side]})
+        yield from spread_counts(frame, tasks)
 
 
-@dataclass(frozen=True)
-class CountingLeaves:
+def count_leaves(leading: Leading, axes: int, tasks: int, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that counts the rows of every leaf."""
-
-    leading: Leading
-    axes: int
-    tasks: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
-        for block in blocks:
-            leaf, rows = np.unique(
-                self.leading.places(points_of(table_of(block), self.axes)), return_counts=True
-            )
-            yield from spread_counts(pl.DataFrame({_LEAF: leaf, ROWS: rows.astype(np.int64)}), self.tasks)
+    for block in blocks:
+        leaf, rows = np.unique(leading.places(points_of(table_of(block), axes)), return_counts=True)
+        yield from spread_counts(pl.DataFrame({_LEAF: leaf, ROWS: rows.astype(np.int64)}), tasks)
 
 
 @dataclass(frozen=True)
@@ -201,57 +178,58 @@ class LeafShards:
         return found
 
 
-@dataclass(frozen=True)
-class SendingToLeaves:
-    """The task that sends rows to the shard of their leaf."""
-
-    leading: Leading
-    axes: int
-    shards: LeafShards
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows with their leaf, a block for each shard."""
-        for block in blocks:
-            frame = table_of(block)
-            leaf = self.leading.places(points_of(frame, self.axes))
-            yield from spread(frame.with_columns(pl.Series(_LEAF, leaf)), self.shards.of_leaves(leaf), VIEW)
+def send_to_leaves(
+    leading: Leading, axes: int, shards: LeafShards, blocks: Sequence[Block]
+) -> Iterator[Block]:
+    """The task that sends rows, with their leaf, to the shard of it."""
+    for block in blocks:
+        frame = table_of(block)
+        leaf = leading.places(points_of(frame, axes))
+        yield from spread(frame.with_columns(pl.Series(_LEAF, leaf)), shards.of_leaves(leaf), VIEW)
 
 
 @dataclass(frozen=True)
 class CutShard:
-    """What a shard tells: how many cells it has, the published numbers in it of those that extend, the new cuts."""
+    """What a shard tells: how many cells it has, the published numbers in it of those that extend, the new cuts.
+
+    `reaching` are the people in cells that extend.
+    """
 
     shard: int
     cells: int
     extended: IntArray
+    reaching: int
     grown: Grown
 
 
-@dataclass(frozen=True)
-class CuttingLeaves:
-    """The task of one shard: its leaves cut further, and everyone in it with her cell."""
+@dataclass(frozen=True, eq=False)
+class LeafCutting:
+    """How leaves are cut: the kept cuts, what is decided of each, and how many rows a cell must have."""
 
     opened: OpenCuts
     leading: Leading
-    terms: Terms
     k: int
-    buckets: int
 
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The people with their cells, the regions of the cells, and the new cuts."""
-        shard, frame = blocks[0].to, tables_of(blocks, VIEW)
-        points = points_of(frame, len(self.opened.axes))
-        made = self.opened.cells(points, frame[_LEAF].to_numpy(), self.leading.is_open, self.k)
-        number = cell_numbers(len(made.low), self.terms.secret, *self.terms.label("shard", shard))
-        frame = frame.drop(_LEAF).with_columns(
-            pl.Series(CELL, made.cell, dtype=pl.Int32),
-            pl.Series(CELL_NUMBER, number[made.cell], dtype=pl.Int32),
-            pl.lit(shard, pl.Int32).alias(CELL_SHARD),
-        )
-        yield from spread(frame, bucket_of(frame[KEY[0]].to_numpy(), self.buckets), VIEW)
-        yield regions_block(made.low, made.high, shard)
-        extended = number[self.leading.extended[made.leaf]].astype(np.int64)
-        yield fact(CutShard(shard, len(made.low), extended, made.grown))
+
+def cut_leaves(cutting: LeafCutting, terms: Terms, buckets: int, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one shard: its leaves cut further, and everyone in it with her cell.
+
+    The people go to their buckets; the regions of the cells and the new cuts are told.
+    """
+    shard, frame, opened, leading = blocks[0].to, tables_of(blocks, VIEW), cutting.opened, cutting.leading
+    points = points_of(frame, len(opened.axes))
+    made = opened.cells(points, frame[_LEAF].to_numpy(), leading.is_open, cutting.k)
+    number = cell_numbers(len(made.low), terms.secret, *terms.label("shard", shard))
+    frame = frame.drop(_LEAF).with_columns(
+        pl.Series(CELL, made.cell, dtype=pl.Int32),
+        pl.Series(CELL_NUMBER, number[made.cell], dtype=pl.Int32),
+        pl.lit(shard, pl.Int32).alias(CELL_SHARD),
+    )
+    yield from spread(frame, bucket_of(frame[KEY[0]].to_numpy(), buckets), VIEW)
+    yield regions_block(made.low, made.high, shard)
+    extended = leading.extended[made.leaf]
+    reaching = int(np.count_nonzero(extended[made.cell]))
+    yield fact(CutShard(shard, len(made.low), number[extended].astype(np.int64), reaching, made.grown))
 
 
 def regions_block(low: FloatArray, high: FloatArray, shard: int) -> Block:

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge import Extracted, Transitions
 from republish.parts.blocks import Mover
-from republish.parts.counts import (
-    CountingCodes,
-    CountingPieces,
-    CountingSignatures,
-    CountingTransitions,
-    Placing,
-    Routing,
-    Settled,
-    add_up,
-    code_table,
-)
+from republish.parts.counts import ROWS, Placing, Plan, add_up, code_table, count_pieces, count_transitions
 from republish.parts.publish.routes import Fits, Pieces, Routes, homes, joined, ranges, regions
 from republish.parts.survey import Domains
 from republish.policy import Policy
@@ -51,12 +41,10 @@ class Sizes:
 
     @property
     def sums(self) -> int:
-        """How many tasks add up counts."""
         return -(-self.parts // 16)
 
     @property
     def limit(self) -> int:
-        """The rows that a part should have."""
         return max(1, -(-self.rows // self.parts))
 
 
@@ -76,21 +64,6 @@ def require_in_parts(policy: Policy) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How rows find their part: where they lie, which part that is, and who goes with a signature."""
-
-    placing: Placing
-    routes: Routes
-    settled: Settled | None
-    release: int
-
-    @property
-    def routing(self) -> Routing:
-        """The task that sends rows there."""
-        return Routing(self.placing, self.routes, self.settled, self.release)
-
-
 def plan(
     mover: Mover[Any], people: Any, publisher: Publisher, domains: Domains, sizes: Sizes, release: int
 ) -> tuple[Plan, Whole]:
@@ -102,21 +75,18 @@ def plan(
     placing = Placing(domains.cube, division.along)
     pieces = _pieces(mover, people, placing, sizes)
     cut = ranges(pieces, sizes.parts) if division.along == "hilbert" else regions(pieces, sizes.limit)
-    routes = Routes(pieces, cut)
-    kept = division.signatures
-    settled = None if kept is None else Settled(kept.within, kept.present)
-    counted = add_up(mover, people, sizes.sums, CountingCodes(placing, routes, settled, release, sizes.sums))
-    free, kept = code_table(counted, routes.parts, len(domains.values))
+    made = Plan(placing, Routes(pieces, cut), division.signatures, release)
+    counted = add_up(mover, people, sizes.sums, partial(made.count_codes, sizes.sums))
+    free, kept = code_table(counted, made.routes.parts, len(domains.values))
     whole = domains.whole((free + kept).sum(axis=0))
-    routes = replace(routes, part=joined(cut, free, _fits(publisher, whole)))
-    if settled is not None and release:
-        counted = add_up(
-            mover, people, sizes.sums, CountingSignatures(placing, routes, settled, release, sizes.sums)
-        )
+    routes = replace(made.routes, part=joined(cut, free, _fits(publisher, whole)))
+    made = replace(made, routes=routes)
+    if made.rule is not None and release:
+        counted = add_up(mover, people, sizes.sums, partial(made.count_signatures, sizes.sums))
         if counted.height:
             signatures, home = homes(counted, sizes.limit)
-            routes = replace(routes, signatures=signatures, home=home)
-    return Plan(placing, routes, settled, release), whole
+            made = replace(made, routes=replace(routes, signatures=signatures, home=home))
+    return made, whole
 
 
 def _pieces(mover: Mover[Any], people: Any, placing: Placing, sizes: Sizes) -> Pieces:
@@ -124,7 +94,9 @@ def _pieces(mover: Mover[Any], people: Any, placing: Placing, sizes: Sizes) -> P
     pieces = Pieces.whole(sizes.rows)
     limit = max(1, sizes.limit // PIECES_A_PART)
     while sizes.parts > 1 and (crowded := pieces.crowded(limit)).any():
-        counted = add_up(mover, people, sizes.sums, CountingPieces(placing, pieces, crowded, sizes.sums))
+        counted = add_up(
+            mover, people, sizes.sums, partial(count_pieces, placing, pieces, crowded, sizes.sums)
+        )
         start, depth, rows = (counted[name].to_numpy() for name in ("start", "depth", "rows"))
         pieces = pieces.refined(crowded, start, depth, rows)
     return pieces
@@ -166,14 +138,7 @@ def with_counts(
     source = publisher.knowledge
     if not isinstance(source, Extracted):
         return publisher, before
-    counted = add_up(mover, people, tasks, CountingTransitions(source, domains, release, tasks))
-    order = source.start().order
-    table: pl.DataFrame = source.start().table if before is None else before
-    if counted.height:
-        fresh = counted.rename({"rows": "count"}).select(table.columns)
-        keys = table.columns[:-1]
-        table = (
-            pl.concat([table, fresh.cast(table.schema)]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
-        )
-    knowing = replace(source, counted=Transitions(order, table))
-    return publisher.with_knowledge(knowing), table
+    counted = add_up(mover, people, tasks, partial(count_transitions, source, domains, release, tasks))
+    counts = source.start() if before is None else Transitions(source.start().order, before)
+    counts = counts.plus(counted.rename({ROWS: "count"}, strict=False))
+    return publisher.with_knowledge(replace(source, counted=counts)), counts.table

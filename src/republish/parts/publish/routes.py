@@ -66,7 +66,6 @@ class Pieces:
 
     @classmethod
     def whole(cls, rows: int) -> Pieces:
-        """The line as one piece."""
         return cls(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.array([rows], np.int64))
 
     def crowded(self, limit: int) -> BoolArray:
@@ -88,7 +87,6 @@ class Pieces:
         )
 
     def of(self, places: WordArray) -> IntArray:
-        """The piece of every place."""
         found: IntArray = np.searchsorted(self.start, places, side="right") - 1
         return found
 
@@ -184,7 +182,6 @@ class Routes:
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
         return int(self.part.max(initial=0)) + 1
 
     def of(self, places: WordArray, signature: WordArray | None = None) -> IntArray:

@@ -5,30 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import ViewError
-from republish.ledger import crash_points
+from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
-from republish.parts.batches import BATCHES, FittingBatches, batches_together
+from republish.parts.batches import BATCHES, batches_together, fit_batches
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
 from republish.parts.files import write_table
 from republish.parts.pseudonymize import (
     MEMORY,
     VIEW,
-    Meeting,
     Met,
-    Pseudonymizing,
-    Recalling,
     frame_of,
+    meet_memory,
     met,
     newest,
+    pseudonymize,
+    recall,
 )
 from republish.parts.publish.cells import (
     CELL,
@@ -38,7 +39,16 @@ from republish.parts.publish.cells import (
     CellsInParts,
     cells_in_parts,
 )
-from republish.parts.publish.groups import FALSE, GROUP, GROUPS, PART, Grouped, GroupingRows, Lasting, Making
+from republish.parts.publish.groups import (
+    FALSE,
+    GROUP,
+    GROUPS,
+    PART,
+    Grouped,
+    Making,
+    find_broken,
+    group_rows,
+)
 from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_counts
 from republish.parts.publish.shards import Places, WritingShards, Written
 from republish.parts.publish.two_tables import (
@@ -59,14 +69,11 @@ from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
-from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET
+from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
 from republish.requirements import Whole
+from republish.series import Series
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check, Verification
-
-if TYPE_CHECKING:
-    from republish.ledger import Draft
-    from republish.series import Series
 
 FILE = "file"
 STEPS = ("looking over the view", "recognising people", "grouping", "writing and verifying", "committing")
@@ -103,7 +110,6 @@ class InParts(Maker):
         return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, self.last_rows)
 
     def group(self) -> None:
-        """Run the publisher on every part."""
         self.step(STEPS[2])
         mover, people, domains, sizes = self.mover, self.people, self.domains, self.sizes
         policy, release, counted = self.policy, self.number - 1, self.series.counts_file()
@@ -116,7 +122,7 @@ class InParts(Maker):
             people = self.cells.people
         made, whole = plan(mover, people, publisher, domains, sizes, release)
         self.making = Making(terms, domains, sizes.shards, counts)
-        routed, task = mover.map(people, [VIEW], made.routing), GroupingRows(self.making, whole)
+        routed, task = mover.map(people, [VIEW], made.route), partial(group_rows, self.making, whole)
         self.grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))
         self.facts: list[Grouped] = mover.facts(self.grouped)
 
@@ -148,7 +154,7 @@ class InParts(Maker):
         people = mover.keep(mover.exchange(sources, [PEOPLE, REGIONS], shards, writing))
         written: list[WrittenPeople] = sorted(mover.facts(people), key=lambda w: w.shard)
         self.batches = batches_together(
-            mover.facts(mover.exchange([values, people], [BATCHES], shards, FittingBatches()))
+            mover.facts(mover.exchange([values, people], [BATCHES], shards, fit_batches))
         )
         return written
 
@@ -157,6 +163,13 @@ class InParts(Maker):
         if self.cells is None:
             return super().checked_pieces(pieces)
         return checked_tables(self.written, self.of_people, self.batches, self.making.terms)
+
+    def counts(self) -> TwoTableCounts | None:
+        """What is counted of two tables, where there are two."""
+        if self.cells is None:
+            return None
+        counts = [w.counts for w in self.written if w.counts is not None]
+        return TwoTableCounts.together(counts, self.cells.reaching)
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
         """That the shards are the view: nobody lost, nobody twice; and that cells of people come from the cuts."""
@@ -196,7 +209,7 @@ class InParts(Maker):
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
         batches = None if self.cells is None else self.groups
         size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
-        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size))
+        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size, text=False))
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}
@@ -214,7 +227,7 @@ class InParts(Maker):
         if cells is None:
             return kept
         cut = cells.record.kept(draft, self.series, kept["erased"], cells.cuts)
-        return kept | cut | {"batches": self.groups}
+        return kept | cut
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema
@@ -227,9 +240,9 @@ class InParts(Maker):
     def _people(self, view: Any) -> tuple[Any, Met]:
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
         domains, parts = self.domains, self.sizes.parts
-        task = Pseudonymizing(domains, self.secret, parts, self.series.row_digests, self.number)
+        task = partial(pseudonymize, domains, self.secret, parts, self.series.row_digests, self.number)
         rows = self.mover.rows(view, list(domains.schema.columns), task)
-        meeting = Meeting(self.number, domains.schema.identifier or "")
+        meeting = partial(meet_memory, self.number, domains.schema.identifier or "")
         memory = self._recalled((), parts)
         people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], parts, meeting))
         found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
@@ -246,7 +259,7 @@ class InParts(Maker):
         earlier = [(ledger.path(name), ledger.recorded(name)) for name in self.series.memory_files()]
         files = (*earlier, *newer)
         names = self.mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        return self.mover.map(names, [FILE], Recalling(files, parts))
+        return self.mover.map(names, [FILE], partial(recall, files, parts))
 
     def _lasting(self) -> tuple[Whole, list[_Lost]]:
         """What the published table says of its sensitive values, once all groups satisfy the requirements by it."""
@@ -257,7 +270,7 @@ class InParts(Maker):
             return published, lost
         while True:
             against = (*(one.against for one in lost), published)
-            task = Lasting(self.policy.requirements, against, self.sizes.shards)
+            task = partial(find_broken, self.policy.requirements, against, self.sizes.shards)
             found = self.mover.facts(self.mover.map(self.grouped, [GROUPS], task))
             groups, rows = (np.sum([f[side] for f in found], axis=0) for side in (0, 1))
             if (groups == lost[-1].groups).all() if lost else not groups.any():
@@ -271,7 +284,7 @@ class InParts(Maker):
         """Write everyone's latest line of the memory, and of none else, as new files; return their rows by name."""
         parts = len(places.table)
         base = tuple(draft.private_files("memory", parts))
-        task = WritingBase(base, places.aside)
+        task = partial(write_base, base, places.aside)
         found = self.mover.facts(self.mover.exchange([self._recalled(changed, parts)], [MEMORY], parts, task))
         draft.adopt({draft.name(path): measured for path, measured, _ in found})
         there = {path for path, _, _ in found}
@@ -279,18 +292,14 @@ class InParts(Maker):
         return {draft.name(path): rows for path, _, rows in sorted(found, key=lambda one: str(one[0]))}
 
 
-@dataclass(frozen=True)
-class WritingBase:
-    """The task that writes one bucket of a fresh base of the memory."""
+def write_base(places: tuple[Path, ...], aside: Path, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task that writes one bucket of a fresh base of the memory.
 
-    places: tuple[Path, ...]
-    aside: Path
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The file, its digest and size, and its rows."""
-        latest, place = newest(tables_of(blocks, MEMORY)), self.places[blocks[0].to]
-        latest = latest.sort(KEY)
-        yield fact((place, write_table(latest, place, self.aside, compression="lz4"), latest.height))
+    The file, its digest and size, and its rows.
+    """
+    latest, place = newest(tables_of(blocks, MEMORY)), places[blocks[0].to]
+    latest = latest.sort(KEY)
+    yield fact((place, write_table(latest, place, aside, compression="lz4"), latest.height))
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from republish.parts.blocks import Block, fact, tables_of
 from republish.parts.files import read_intact, write_bytes, write_table
 from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, tally_of, view_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_groups
-from republish.publishing.steps import Piece
+from republish.publishing.steps import CheckedPiece, Piece
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import Release
-from republish.release.two_tables import StoredRelease
+from republish.release.two_tables import StoredRelease, TwoTableCounts
 from republish.requirements import Whole
 from republish.secret import order_of
 from republish.sources.paths import read_csv
@@ -52,7 +52,7 @@ class Places:
 class Written:
     """What a shard tells: its files, its checks and sums, and what must add up over all shards.
 
-    `codes` are the stored rows of each sensitive code.
+    `codes` are the stored rows of each sensitive code, `counts` what is counted of batches in two tables.
     """
 
     shard: int
@@ -64,6 +64,7 @@ class Written:
     suppressed: int
     remembered: int
     tally: int
+    counts: TwoTableCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,6 @@ class WritingShards:
     lasting: tuple[Whole, ...]
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The files of the shard, written and verified."""
         made, shard = self.making, blocks[0].to
         frame, grouping = self._groups(blocks)
         view, digests = view_of(frame, made.domains), frame[ROW].to_numpy()
@@ -108,6 +108,7 @@ class WritingShards:
                 suppressed=checked.suppressed,
                 remembered=after.size,
                 tally=tally_of(seen.people, seen.columns[ROW], seen.columns[CODE]),
+                counts=self._counts(checked),
             )
         )
         yield from self._onward(frame, group, table, shift)
@@ -115,6 +116,10 @@ class WritingShards:
     def _piece(self, piece: Piece, frame: pl.DataFrame) -> Piece:
         """The piece that the shard publishes."""
         return piece
+
+    def _counts(self, checked: CheckedPiece) -> TwoTableCounts | None:
+        """What is counted of batches, where groups are batches."""
+        return None
 
     def _onward(
         self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int

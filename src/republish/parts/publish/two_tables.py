@@ -26,13 +26,14 @@ from republish.parts.publish.cells import CELL, CELL_NUMBER, CELL_SHARD, regions
 from republish.parts.publish.groups import GROUP, Making
 from republish.parts.publish.shards import Places, WritingShards, Written
 from republish.parts.survey import Domains
-from republish.publishing.steps import Piece, Terms, ValuesPiece
+from republish.publishing.steps import CheckedPiece, Piece, Terms, ValuesPiece
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import Release, release_of
 from republish.release.two_tables import (
     BATCH,
     COUNT,
+    TwoTableCounts,
     batches_of,
     build_people,
     counted_out,
@@ -84,6 +85,9 @@ class WritingValues(WritingShards):
         if told in files:
             counterfeits = read_csv(told).rename({BATCH: GROUP}).with_columns(back)
         return GroupedTable(counted_out(read_intact(place, files[place])).with_columns(back), counterfeits)
+
+    def _counts(self, checked: CheckedPiece) -> TwoTableCounts:
+        return TwoTableCounts.of_values(checked.release.values, checked.suppressed)
 
     def _onward(
         self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int

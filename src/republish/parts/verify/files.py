@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,22 +21,15 @@ from republish.parts.counts import ROWS
 from republish.parts.pseudonymize import CODE, ROW, bucket_of
 from republish.parts.verify.walk_state import GROUP
 from republish.release.two_tables import BATCH, counted_out
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.sources.paths import parquet_schema, read_csv, read_parquet
 from republish.verify.series import UNREADABLE
 from republish.verify.table import AtLarge
 from republish.verify.two_tables import compared_texts
 
 FILE, CSV = "file", "csv"
-STATE, AWAY, TABLE, FALSE, MEMBERS, START, UNREAD = (
-    "state",
-    "away",
-    "table",
-    "false",
-    "members",
-    "start",
-    "unread",
-)
+STATE, AWAY, TABLE, FALSE = "state", "away", "table", "false"
+MEMBERS, START, UNREAD = "members", "start", "unread"
 PEOPLE, IN_CELLS = "people", "in cells"
 """The table of people, and members of a release, on their way to the shards of their cells."""
 CLASS, PLACE, AGAIN, CELL = "class", "place", "again", "cell"
@@ -47,24 +40,21 @@ class Unreadable(NamedTuple):
     """Says that something cannot be read any more."""
 
 
-@dataclass(frozen=True)
-class Legible:
-    """A task that tells of what it cannot read, and tells it to all who wait for what it would have made."""
+def legible(task: Task, blocks: Sequence[Block]) -> Iterator[Block]:
+    """A task that tells of what it cannot read, and tells it to all who wait for what it would have made.
 
-    task: Task
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The blocks of the task, or that it cannot read something."""
-        made: list[Block] = []
-        try:
-            if any(block.kind == UNREAD for block in blocks):
-                raise ViewError("what this needs cannot be read")
-            made.extend(self.task(blocks))
-        except UNREADABLE as problem:
-            if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
-                raise  # of the machine, not of the data: the engine tries again elsewhere
-            made = [fact(Unreadable()), Block(0, UNREAD, b"")]
-        yield from made
+    The blocks of the task, or that it cannot read something.
+    """
+    made: list[Block] = []
+    try:
+        if any(block.kind == UNREAD for block in blocks):
+            raise ViewError("what this needs cannot be read")
+        made.extend(task(blocks))
+    except UNREADABLE as problem:
+        if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
+            raise  # of the machine, not of the data: the engine tries again elsewhere
+        made = [fact(Unreadable()), Block(0, UNREAD, b"")]
+    yield from made
 
 
 def listed(files: Iterable[Any], kind: str, batches: int | None = None) -> list[Block]:
@@ -99,36 +89,28 @@ class Surveyed:
     values: pl.DataFrame | None
 
 
-@dataclass(frozen=True)
-class SurveyingTables:
-    """The task that looks over files of a table; and compares the CSV tables of a release with it where it has some.
+def survey_tables(
+    schema: Schema, read: Callable[[Path, list[str]], pl.DataFrame], blocks: Sequence[Block]
+) -> Iterator[Block]:
+    """The task that looks over files of a table; and compares the CSV tables of a release with it where it has some."""
+    for place in named(block for block in blocks if block.kind == CSV):
+        yield from map(fact, compared_texts(place, schema))
+    for place in named(block for block in blocks if block.kind == FILE):
+        sensitive = schema.sensitive
+        frame = read(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
+        if frame[GROUP].null_count():
+            raise ViewError("every row needs a group")
+        values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
+        top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
+        yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
 
-    A table of `values` counts them by batch.
-    """
 
-    schema: Schema
-    values: bool = False
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The facts."""
-        for place in named(block for block in blocks if block.kind == CSV):
-            yield from map(fact, compared_texts(place, self.schema))
-        for place in named(block for block in blocks if block.kind == FILE):
-            sensitive = self.schema.sensitive
-            frame = self._read(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
-            if frame[GROUP].null_count():
-                raise ViewError("every row needs a group")
-            values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
-            top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
-            yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
-
-    def _read(self, place: Path, columns: list[str]) -> pl.DataFrame:
-        if not self.values:
-            return read_parquet(place, columns)
-        values = read_parquet(place)
-        if values[BATCH].null_count():
-            raise ViewError("every value needs a batch")
-        return counted_out(values).select(columns)
+def read_values(place: Path, columns: list[str]) -> pl.DataFrame:
+    """Some columns of a table that counts values by batch, a row for each."""
+    values = read_parquet(place)
+    if values[BATCH].null_count():
+        raise ViewError("every value needs a batch")
+    return counted_out(values).select(columns)
 
 
 @dataclass(frozen=True)
@@ -139,7 +121,6 @@ class Ranges:
     shards: int
 
     def of(self, group: IntArray) -> IntArray:
-        """The shard of rows with these groups."""
         place = np.maximum(group.astype(np.int64), 0) * self.shards // (self.top + 1)
         found: IntArray = np.minimum(place, self.shards - 1)
         return found
@@ -149,7 +130,6 @@ class Ranges:
         return max(1, -(-shard * (self.top + 1) // self.shards)) - 1
 
     def count(self, shard: int) -> int:
-        """How many groups a shard has."""
         last = self.top if shard == self.shards - 1 else self.first(shard + 1)
         return max(0, last - self.first(shard))
 
@@ -167,7 +147,6 @@ class ReadingRelease:
     cells: Ranges | None = None
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The rows."""
         for block in blocks:
             for i, (kind, place) in enumerate(named([block])):
                 yield from self._read(kind, place, block.to + i)

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
+from republish.ledger import Entry
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
 from republish.memory.memory import Memory
-from republish.microdata import Axis
-from republish.parts.batches import BATCHES, FittingBatches, batches_together
-from republish.parts.blocks import Block, Mover
+from republish.parts.batches import BATCHES, batches_together, fit_batches
+from republish.parts.blocks import Block, Mover, Task
 from republish.parts.counts import ROWS, add_up
-from republish.parts.pseudonymize import MEMORY, VIEW, Recalling
+from republish.parts.pseudonymize import MEMORY, VIEW, recall
 from republish.parts.publish.plan import Sizes
 from republish.parts.verify.files import (
     AWAY,
@@ -37,16 +38,17 @@ from republish.parts.verify.files import (
     STATE,
     TABLE,
     UNREAD,
-    Legible,
     Ranges,
     ReadingRelease,
     Surveyed,
-    SurveyingTables,
     Unreadable,
     at_large,
+    legible,
     listed,
     measuring,
     parts_of,
+    read_values,
+    survey_tables,
 )
 from republish.parts.verify.tasks import (
     Auditor,
@@ -54,17 +56,20 @@ from republish.parts.verify.tasks import (
     CheckingGroups,
     CheckingPeople,
     Compared,
-    ComparingMemory,
-    CountingFollowers,
-    MeetingMembers,
     MetMembers,
+    compare_memory,
+    count_followers,
+    meet_members,
 )
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
 from republish.release.two_tables import PEOPLE_PARQUET, VALUES_CSV, VALUES_PARQUET, people_schema
+from republish.schema import Schema
+from republish.series import Series
 from republish.sources.paths import read_parquet
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED
+from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
 from republish.verify.memory import sentences
 from republish.verify.promises import WITHSTAND
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
@@ -72,10 +77,6 @@ from republish.verify.similarity import BeliefWalk
 from republish.verify.sums import CheckedCells, CheckedPieces
 from republish.verify.table import AtLarge
 from republish.verify.walk import About
-
-if TYPE_CHECKING:
-    from republish.ledger import Entry
-    from republish.series import Series
 
 _FILES_A_TASK = 64
 
@@ -131,7 +132,7 @@ class _LookedOver:
 class _ReadMembers:
     """The members of a release, and how its files are read; in two tables with cells, and what was found there."""
 
-    reading: Legible
+    reading: Task
     members: Any
     axes: Axes | None = None
     found: tuple[Verification, ...] = ()
@@ -153,7 +154,7 @@ class _AuditInParts(Audit):
         self.counts: pl.DataFrame | None = None
         self.counts_lost = False
         self.checked = 0
-        self.axes: tuple[Axis, ...] = ()
+        self.labels: Labels | None = None
 
     def _require_in_parts(self) -> None:
         reason = None
@@ -171,7 +172,6 @@ class _AuditInParts(Audit):
         return self.series.ledger.check(measured=self._measured())
 
     def _measured(self) -> dict[str, dict[str, Any]]:
-        """Digest and size of all files of the series."""
         places = places_of(self.series.ledger.layout, self.entries)
         batches = max(1, -(-len(places) // _FILES_A_TASK))
         names = self.mover.blocks(listed(places.items(), FILE, batches))
@@ -191,8 +191,8 @@ class _AuditInParts(Audit):
             stored = self._stored(entry)
         except UNREADABLE:
             return None
-        surveying = SurveyingTables(self.schema, bool(stored.people))
-        surveyed = self._looked_over(stored.tables, stored.csv, surveying)
+        read_table = read_values if stored.people else read_parquet
+        surveyed = self._looked_over(stored.tables, stored.csv, self.schema, read_table)
         if surveyed is None:
             return None
         large, columns, ranges, same = surveyed.large, surveyed.columns, surveyed.ranges, surveyed.same
@@ -205,7 +205,7 @@ class _AuditInParts(Audit):
             [read.members] if self.state is None else [self.state, read.members],
             [STATE, MEMBERS, UNREAD],
             self.tasks,
-            Legible(MeetingMembers(ranges, read.axes)),
+            partial(legible, partial(meet_members, ranges, read.axes)),
         )
         met = mover.keep(met)
         met_facts = mover.facts(met)
@@ -216,7 +216,7 @@ class _AuditInParts(Audit):
         files = [*((TABLE, p) for p in stored.tables), *((FALSE, p) for p in stored.counterfeits)]
         tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], read.reading)
         start = mover.blocks([Block(0, START, b"")])
-        task = Legible(CheckingGroups(auditor, stated, self.checked, ranges, columns, read.axes))
+        task = partial(legible, CheckingGroups(auditor, stated, self.checked, ranges, columns, read.axes))
         shards = mover.keep(
             mover.exchange([met, tables, start], [VIEW, AWAY, TABLE, FALSE, START, UNREAD], self.tasks, task)
         )
@@ -230,7 +230,7 @@ class _AuditInParts(Audit):
             mover.forget(self.state)
         self.state, self.counts, self.counts_lost = shards, counts, auditor.counts_lost
         self.checked += 1
-        self.axes = self.axes if read.axes is None else read.axes.now
+        self.labels = self.labels if read.axes is None else read.axes.common
         return CheckedPieces(
             [one.verification for one in facts],
             stated.requirements,
@@ -245,33 +245,40 @@ class _AuditInParts(Audit):
         mover, classes = self.mover, self.auditor.reasoning is not None
         members = [(MEMBERS, place) for place in stored.members]
         if stored.scales is None:
-            reading = Legible(ReadingRelease(surveyed.ranges, surveyed.flags, classes))
+            reading = partial(legible, ReadingRelease(surveyed.ranges, surveyed.flags, classes))
             return _ReadMembers(reading, mover.map(mover.blocks(listed(members, FILE)), [FILE], reading))
-        people = self._looked_over(stored.people, (), SurveyingTables(people_schema(self.schema)))
+        people = self._looked_over(stored.people, (), people_schema(self.schema), read_parquet)
         if people is None:
             return None
-        reading = Legible(ReadingRelease(surveyed.ranges, people.flags, classes, people.ranges))
+        reading = partial(legible, ReadingRelease(surveyed.ranges, people.flags, classes, people.ranges))
         files = [*members, *((PEOPLE, place) for place in stored.people)]
         rows = mover.map(mover.blocks(listed(files, FILE)), [FILE], reading)
         start = mover.blocks([Block(0, START, b"")])
         stated, number = stored.stated, stored.stated.number
-        task = CheckingPeople(stated, self.stated_cells(number), stored.scales, people.ranges, people.columns)
+        payloads = [record.payload for record in self.records[:number]]
+        recorded = {name: payloads[-1][name] for name in ("ends", "extended")}
+        task = CheckingPeople(
+            stated, recorded, moved_so_far(payloads), stored.scales, people.ranges, people.columns
+        )
         found = mover.keep(
-            mover.exchange([rows, start], [PEOPLE, IN_CELLS, START, UNREAD], self.tasks, Legible(task))
+            mover.exchange(
+                [rows, start], [PEOPLE, IN_CELLS, START, UNREAD], self.tasks, partial(legible, task)
+            )
         )
         facts = mover.facts(found)
         if any(isinstance(one, Unreadable) for one in facts):
             mover.forget(found)
             return None
-        now = stored.scales.axes if people.rows else self.axes  # an empty week has no labels
-        return _ReadMembers(reading, found, Axes(self.axes, now), tuple(facts))
+        # An empty week has no labels.
+        common = labels_in_common(self.labels, stored.scales.axes) if people.rows else self.labels
+        return _ReadMembers(reading, found, Axes(stored.scales.axes, self.labels, common), tuple(facts))
 
     def _fitting(self, read: _ReadMembers, shards: Any, stated: About) -> CheckedCells | None:
         """What was found in the table of people, where there is one."""
         if read.axes is None or stated.of_people is None:
             return None
         fitting = self.mover.exchange(
-            [read.members, shards], [BATCHES, UNREAD], self.tasks, Legible(FittingBatches())
+            [read.members, shards], [BATCHES, UNREAD], self.tasks, partial(legible, fit_batches)
         )
         checks = [one for one in self.mover.facts(fitting) if isinstance(one, Check)]
         self.mover.forget(read.members)
@@ -303,12 +310,18 @@ class _AuditInParts(Audit):
         return self.series.ledger.layout.store / name
 
     def _looked_over(
-        self, tables: Sequence[Path], csv: Sequence[Path], surveying: SurveyingTables
+        self,
+        tables: Sequence[Path],
+        csv: Sequence[Path],
+        schema: Schema,
+        read: Callable[[Path, list[str]], pl.DataFrame],
     ) -> _LookedOver | None:
         """What a table says as a whole: values, columns, groups, and whether CSV tables of a folder say the same."""
         mover = self.mover
         names = mover.blocks([*listed(tables, FILE), *listed(csv, CSV)])
-        facts = mover.facts(mover.map(names, [FILE, CSV], Legible(surveying)))
+        facts = mover.facts(
+            mover.map(names, [FILE, CSV], partial(legible, partial(survey_tables, schema, read)))
+        )
         if any(isinstance(one, Unreadable) for one in facts):
             return None
         found = [one for one in facts if isinstance(one, Surveyed)]
@@ -316,7 +329,7 @@ class _AuditInParts(Audit):
         columns = pl.concat(empty, how="diagonal_relaxed").schema
         same = tuple(one for one in facts if isinstance(one, Check))
         try:
-            large = at_large(found, surveying.schema)
+            large = at_large(found, schema)
         except UNREADABLE:
             return None
         rows, top = sum(one.rows for one in found), max(one.top for one in found)
@@ -330,15 +343,12 @@ class _AuditInParts(Audit):
             return self.auditor, None
         lost = self.counts_lost or any(one.nobody for one in facts)
         tasks = -(-self.tasks // 16)
-        counted = add_up(self.mover, met, tasks, CountingFollowers(source, tasks))
+        counted = add_up(self.mover, met, tasks, partial(count_followers, source, tasks))
         start = source.start()
-        table = start.table if self.counts is None else self.counts
-        if counted.height:
-            fresh = counted.rename({ROWS: "count"}).select(table.columns).cast(table.schema)
-            keys = table.columns[:-1]
-            table = pl.concat([table, fresh]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
-        knowing = replace(source, counted=Transitions(start.order, table))
-        return replace(self.auditor, reasoning=replace(reasoning, knowledge=knowing), counts_lost=lost), table
+        counts = start if self.counts is None else Transitions(start.order, self.counts)
+        counts = counts.plus(counted.rename({ROWS: "count"}, strict=False))
+        knowing = replace(reasoning, knowledge=replace(source, counted=counts))
+        return replace(self.auditor, reasoning=knowing, counts_lost=lost), counts.table
 
     # The memory -----------------------------------------------------------------------------------
 
@@ -351,8 +361,8 @@ class _AuditInParts(Audit):
         except (KeyError, *UNREADABLE):
             return [LOST_MEMORY]
         listing = mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
-        memory = mover.map(listing, [FILE], Legible(Recalling(files, self.tasks)))
-        comparing = Legible(ComparingMemory(self.auditor, len(self.records)))
+        memory = mover.map(listing, [FILE], partial(legible, partial(recall, files, self.tasks)))
+        comparing = partial(legible, partial(compare_memory, self.auditor, len(self.records)))
         facts = mover.facts(
             mover.exchange([self.state, memory], [STATE, MEMORY, UNREAD], self.tasks, comparing)
         )

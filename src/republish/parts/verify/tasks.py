@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,9 +63,9 @@ from republish.release.two_tables import (
     stored_counterfeits,
     stored_values,
 )
-from republish.schema.schema import Schema
+from republish.schema import Schema
 from republish.verify.check import Verification
-from republish.verify.kept_cuts import ShownCells, StatedCells
+from republish.verify.kept_cuts import Labels, ShownCells
 from republish.verify.similarity import shown_of
 from republish.verify.table import verify_frame
 from republish.verify.two_tables import people_by_batch, values_by_batch
@@ -82,24 +82,28 @@ class MetMembers(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """What positions of labels in cells mean: in what is left of earlier ones, and in this release."""
+    """The axes of the cells of a release, and the labels that all releases before it had, and all up to it."""
 
-    before: tuple[Axis, ...]
     now: tuple[Axis, ...]
+    before: Labels | None
+    common: Labels | None
 
 
 @dataclass(frozen=True)
 class CheckingPeople:
-    """The task of one shard of cells: its people checked as a table of their own, and its members with their cells."""
+    """The task of one shard of cells: its people checked as a table of their own, and its members with their cells.
+
+    `recorded` is what the ledger says of the cells, `moved` how far the frames of columns have moved.
+    """
 
     stated: About
-    cells: StatedCells
+    recorded: Mapping[str, Any]
+    moved: Mapping[str, float]
     scales: Scales
     ranges: Ranges
     columns: pl.Schema
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The checks, how many people are in which batch, and the members on their way to their buckets."""
         shard = blocks[0].to
         shift, of_people = self.ranges.first(shard), self.stated.of_people
         table = tables_of(blocks, PEOPLE)
@@ -118,9 +122,9 @@ class CheckingPeople:
     def _shown(self, table: GroupedTable, schema: Schema, shift: int) -> ShownCells:
         """The cells of the shard."""
         release = release_of(table, schema, self.scales)
-        extended = np.array(self.cells.extended, dtype=np.int64) - shift
+        extended = np.array(self.recorded["extended"], dtype=np.int64) - shift
         mine = extended[(extended > 0) & (extended <= release.group_count)]
-        return ShownCells.of(release.cells, self.cells._replace(extended=mine.tolist()))
+        return ShownCells.of(release.cells, {**self.recorded, "extended": mine.tolist()}, self.moved)
 
     def _with_cells(self, members: pl.DataFrame, shown: ShownCells, shift: int) -> pl.DataFrame:
         """Members with the ranges of their cells; of who was forgotten none is kept."""
@@ -136,55 +140,48 @@ class CheckingPeople:
         )
 
 
-@dataclass(frozen=True)
-class MeetingMembers:
-    """The task of one bucket: people of a release go to the shards with what is known of them, others stay."""
+def meet_members(ranges: Ranges, axes: Axes | None, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket: people of a release go to the shards with what is known of them, others stay.
 
-    ranges: Ranges
-    axes: Axes | None = None
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The people; whoever is not in the release passes through the shard with the number of the bucket."""
-        bucket = blocks[0].to
-        members, state = tables_of(blocks, MEMBERS), tables_of(blocks, STATE)
-        if not members.height:
-            yield from spread(self._away(state), np.full(state.height, bucket), AWAY)
-            return
-        members = members.sort(PLACE, maintain_order=True)
-        someone = (people_of(members) != 0).any(axis=1)
-        again = ~members.select(pl.struct(KEY).is_first_distinct()).to_series().to_numpy() & someone
-        yield fact(MetMembers(int(np.count_nonzero(~someone)), Membership.of_frame(members).repeated))
-        members = members.drop(PLACE).with_columns(pl.Series(AGAIN, again))
-        if state.height:
-            away = self._away(state.join(members, on=list(KEY), how="anti"))
-            yield from spread(away, np.full(away.height, bucket), AWAY)
-            members = members.join(state, on=list(KEY), how="left", maintain_order="left")
-        group = members[GROUP].to_numpy()
-        yield from spread(members, np.where(group > 0, self.ranges.of(group), bucket), VIEW)
-
-    def _away(self, state: pl.DataFrame) -> pl.DataFrame:
-        return state if self.axes is None else relabelled(state, self.axes.before, self.axes.now)
+    The people; whoever is not in the release passes through the shard with the number of the bucket.
+    """
+    bucket = blocks[0].to
+    members, state = tables_of(blocks, MEMBERS), tables_of(blocks, STATE)
+    if not members.height:
+        away = _away(state, axes)
+        yield from spread(away, np.full(away.height, bucket), AWAY)
+        return
+    members = members.sort(PLACE, maintain_order=True)
+    someone = (people_of(members) != 0).any(axis=1)
+    again = ~members.select(pl.struct(KEY).is_first_distinct()).to_series().to_numpy() & someone
+    yield fact(MetMembers(int(np.count_nonzero(~someone)), Membership.of_frame(members).repeated))
+    members = members.drop(PLACE).with_columns(pl.Series(AGAIN, again))
+    if state.height:
+        away = _away(state.join(members, on=list(KEY), how="anti"), axes)
+        yield from spread(away, np.full(away.height, bucket), AWAY)
+        members = members.join(state, on=list(KEY), how="left", maintain_order="left")
+    group = members[GROUP].to_numpy()
+    yield from spread(members, np.where(group > 0, ranges.of(group), bucket), VIEW)
 
 
-@dataclass(frozen=True)
-class CountingFollowers:
+def _away(state: pl.DataFrame, axes: Axes | None) -> pl.DataFrame:
+    if axes is None or axes.before is None or axes.common is None:
+        return state
+    return relabelled(state, axes.before, axes.common)
+
+
+def count_followers(source: Extracted, tasks: int, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task that counts what followed what in a release, where knowledge is counted from the views."""
-
-    source: Extracted
-    tasks: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The counts."""
-        order = self.source.start().order
-        for block in blocks:
-            frame = table_of(block).filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
-            known = known_in(frame)
-            memory = beliefs_in(known) if known.height else Memory.empty()
-            history = last_codes(memory, memory.find(people_of(frame)), order)
-            classes, codes = (frame[name].to_numpy() for name in (CLASS, CODE))
-            table = Transitions.empty(order).add(classes, history, codes).table.rename({"count": ROWS})
-            task = (table[CLASS].to_numpy() * 31 + table["next"].to_numpy() + 1) % self.tasks
-            yield from spread(table, task.astype(np.int64), COUNT)
+    order = source.start().order
+    for block in blocks:
+        frame = table_of(block).filter(pl.any_horizontal(pl.col(key) != 0 for key in KEY))
+        known = known_in(frame)
+        memory = beliefs_in(known) if known.height else Memory.empty()
+        history = last_codes(memory, memory.find(people_of(frame)), order)
+        classes, codes = (frame[name].to_numpy() for name in (CLASS, CODE))
+        table = Transitions.empty(order).add(classes, history, codes).table.rename({"count": ROWS})
+        task = (table[CLASS].to_numpy() * 31 + table["next"].to_numpy() + 1) % tasks
+        yield from spread(table, task.astype(np.int64), COUNT)
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,6 @@ class Auditor:
     counts_lost: bool = False
 
     def walk(self) -> Walk:
-        """A walk that has seen nothing yet."""
         made = Walk(self.promises, self.recorded, self.reasoning)
         if made.beliefs is not None:
             made.beliefs.counts_lost = self.counts_lost
@@ -227,7 +223,6 @@ class CheckingGroups:
     axes: Axes | None = None
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """The checks, and what is known of everyone now."""
         shard = blocks[0].to
         yield from (Block(shard, STATE, block.data) for block in blocks if block.kind == AWAY)
         if all(block.kind == AWAY for block in blocks):
@@ -237,7 +232,7 @@ class CheckingGroups:
         present = Membership.of_frame(members)
         resume(walk, members, self.checked)
         if self.axes is not None:
-            walk.cells.axes = self.axes.before
+            walk.cells.labels = self.axes.before
             present, stated = self._in_cells(present, members)
         with tempfile.TemporaryDirectory(prefix="republish-") as name:
             folder = Path(name)
@@ -301,18 +296,14 @@ class Compared(NamedTuple):
     otherwise: int
 
 
-@dataclass(frozen=True)
-class ComparingMemory:
-    """The task of one bucket: the memory that is stored, and the one that the releases say there must be."""
+def compare_memory(auditor: Auditor, releases: int, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The task of one bucket: the memory that is stored, and the one that the releases say there must be.
 
-    auditor: Auditor
-    releases: int
-
-    def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """In numbers of people."""
-        state, stored = tables_of(blocks, STATE), newest(tables_of(blocks, MEMORY))
-        walk, memory = self.auditor.walk(), memory_of(stored, self.releases)
-        if state.height:
-            resume(walk, state, self.releases)
-        wrong = walk.rebuilt.compared(memory, walk.signatures)
-        yield fact(Compared(wrong, 0 if walk.beliefs is None else walk.beliefs.otherwise(memory)))
+    In numbers of people.
+    """
+    state, stored = tables_of(blocks, STATE), newest(tables_of(blocks, MEMORY))
+    walk, memory = auditor.walk(), memory_of(stored, releases)
+    if state.height:
+        resume(walk, state, releases)
+    wrong = walk.rebuilt.compared(memory, walk.signatures)
+    yield fact(Compared(wrong, 0 if walk.beliefs is None else walk.beliefs.otherwise(memory)))

@@ -7,16 +7,13 @@ are promised something what an adversary believes of her (`b:`), and in two tabl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
 from republish.arrays import FloatArray
 from republish.inference.reasoning import BELIEF, DOMAIN, PAST
 from republish.memory.memory import KEY, Memory, keyed, memory_of
-from republish.microdata import Axis
-from republish.verify.kept_cuts import CellWalk, relabel
+from republish.verify.kept_cuts import CellWalk, Labels, to_labels
 from republish.verify.memory import SEEN
 from republish.verify.walk import Walk
 
@@ -63,14 +60,14 @@ def lists_of(ranges: FloatArray) -> pl.Series:
     return pl.Series(ranges.ravel()).reshape(ranges.shape).arr.to_list()
 
 
-def relabelled(state: pl.DataFrame, old: Sequence[Axis], new: Sequence[Axis]) -> pl.DataFrame:
-    """What is known of people who are not in a release, their cells in its labels."""
-    if _LOW not in state.columns or not old:
+def relabelled(state: pl.DataFrame, labels: Labels, common: Labels) -> pl.DataFrame:
+    """What is known of people who are not in a release, their cells in the labels that it has in common."""
+    there = state[_LOW].is_not_null() if _LOW in state.columns else pl.Series([False])
+    if not there.any():
         return state
-    there = state[_LOW].is_not_null()
     known = state.filter(there)
     low, high = (ranges_in(known[name]) for name in (_LOW, _HIGH))
-    relabel(low, high, old, new)
+    to_labels(low, high, labels, common)
     known = known.with_columns(lists_of(low).alias(_LOW), lists_of(high).alias(_HIGH))
     return pl.concat([known, state.filter(~there)])
 

@@ -11,29 +11,34 @@ groups that take one entry of each value always hold at least one row of the vie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from republish.arrays import BoolArray, Int32Array, Int64Array
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
 from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
+from republish.publishers._buckets.partition import Stacks, gather_groups, halve
 from republish.publishers._kernels.geometry import geometry
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Ints = Int32Array
 
-    from republish.arrays import BoolArray
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
-
-    Ints = NDArray[np.int32]
-    Longs = NDArray[np.int64]
-
-__all__ = ["Buckets", "FillOptions", "Past", "complete", "divide", "fill_buckets", "recall"]
+__all__ = [
+    "Buckets",
+    "FillOptions",
+    "Past",
+    "complete",
+    "divide",
+    "fill_buckets",
+    "gathered",
+    "halved",
+    "recall",
+]
 
 NOBODY = -1
 
@@ -55,26 +60,23 @@ class Buckets:
         heights: how often each code occurs in a bucket.
     """
 
-    row: Longs
+    row: Int64Array
     code: Ints
     bucket: Ints
-    sig_offsets: Longs
+    sig_offsets: Int64Array
     sig_codes: Ints
-    heights: Longs
+    heights: Int64Array
 
     @property
     def count(self) -> int:
-        """The number of buckets."""
         return len(self.heights)
 
     @property
-    def starts(self) -> Longs:
-        """The first entry of each bucket, and the number of entries."""
+    def starts(self) -> Int64Array:
         return offsets_of(np.diff(self.sig_offsets) * self.heights)
 
     @property
     def counterfeits(self) -> int:
-        """The number of entries that belong to nobody."""
         return int(np.count_nonzero(self.row == NOBODY))
 
     def grouping(self, rows: int) -> Grouping:
@@ -110,14 +112,14 @@ class Past:
 
     known: BoolArray
     present: BoolArray
-    code: Longs
-    signature: Longs
+    code: Int64Array
+    signature: Int64Array
     within: BoolArray
     signatures: Ragged
     release: int
 
     @property
-    def sizes(self) -> Longs:
+    def sizes(self) -> Int64Array:
         """How many codes each person's last signature has, 0 where there is none."""
         return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
 
@@ -147,7 +149,7 @@ def recall(view: Microdata, memory: Memory) -> Past:
     return Past(known, present, code, signature, within, signatures, memory.release)
 
 
-def _require_sense(memory: Memory, signatures: Ragged, borne: Longs, domain: int) -> None:
+def _require_sense(memory: Memory, signatures: Ragged, borne: Int64Array, domain: int) -> None:
     """Refuse a memory in which somebody's last value or last release cannot be."""
     last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
     wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
@@ -220,7 +222,7 @@ def divide(view: Microdata, past: Past, keeps: BoolArray) -> UnfilledBuckets:
     return UnfilledBuckets(signatures, held.astype(np.int64), bucket)
 
 
-def complete(draft: UnfilledBuckets, codes: Longs) -> Buckets:
+def complete(draft: UnfilledBuckets, codes: Int64Array) -> Buckets:
     """Return the buckets with counterfeits wherever a code has fewer rows than the most frequent one."""
     used = np.flatnonzero(tallest(draft.signatures, draft.held))
     renumbered = np.full(len(draft.signatures.offsets) - 1, -1, dtype=np.int64)
@@ -235,11 +237,11 @@ def complete(draft: UnfilledBuckets, codes: Longs) -> Buckets:
     return Buckets(row, code, bucket, signatures.offsets, signatures.items.astype(np.int32), heights)
 
 
-def _codes(view: Microdata) -> Longs:
+def _codes(view: Microdata) -> Int64Array:
     return np.ascontiguousarray(view.codes, dtype=np.int64)
 
 
-def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Longs]:
+def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Int64Array]:
     """Return the signatures of these rows, and for each row of the view its own among them, -1 for none."""
     number = np.where(rows, past.signature, -1)
     sizes = np.diff(past.signatures.offsets)
@@ -248,3 +250,22 @@ def _borne(past: Past, rows: BoolArray) -> tuple[Ragged, Longs]:
     position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)  # the number -1 finds the last
     items = past.signatures.items[np.repeat(used, sizes)]
     return Ragged(offsets_of(sizes[used]), items), position[number]
+
+
+def halved(view: Microdata, buckets: Buckets) -> Grouping:
+    """Return the groups that repeated halving along the best quasi-identifier leaves."""
+    row = buckets.row.copy()
+    halve(geometry(view), row, _stacks(buckets), 1)
+    return replace(buckets, row=row).grouping(view.rows)
+
+
+def gathered(view: Microdata, buckets: Buckets, limit: int, rng: np.random.Generator) -> Grouping:
+    """Return groups gathered around random rows, in parts of at most `limit` groups cut by halving."""
+    row, space, stacks = buckets.row.copy(), geometry(view), _stacks(buckets)
+    parts = halve(space, row, stacks, limit)
+    gather_groups(space, row, stacks, parts, rng.random(int(buckets.heights.sum())))
+    return replace(buckets, row=row).grouping(view.rows)
+
+
+def _stacks(buckets: Buckets) -> Stacks:
+    return Stacks(buckets.starts, buckets.heights, np.diff(buckets.sig_offsets))

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import Int64Array
 from republish.kernels import kernel
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, is_barred, tallest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Sites(NamedTuple):
     """Where rows of a code can go: its places in signatures and their buckets; and who may still be moved."""
 
     places: Ragged
-    owner: NDArray[np.int64]
+    owner: Int64Array
     movable: Ragged
 
 
 @kernel
 def place_apart(
-    draft: UnfilledBuckets,
-    rows: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    sites: Sites,
-    bars: Bars,
-    higher: bool,
+    draft: UnfilledBuckets, rows: Int64Array, codes: Int64Array, sites: Sites, bars: Bars, higher: bool
 ) -> None:
     """Put rows into buckets that do not meet what is barred from them.
 
@@ -58,7 +51,7 @@ def place_apart(
 
 @kernel
 def _change_places(
-    draft: UnfilledBuckets, heights: NDArray[np.int64], row: int, code: int, sites: Sites, bars: Bars
+    draft: UnfilledBuckets, heights: Int64Array, row: int, code: int, sites: Sites, bars: Bars
 ) -> bool:
     """Send a movable row of the code to an open place and put this row where it was; whether that was possible."""
     for k in range(sites.places.offsets[code], sites.places.offsets[code + 1]):
@@ -84,11 +77,11 @@ def _change_places(
 @kernel
 def accompany(
     draft: UnfilledBuckets,
-    rows: NDArray[np.int64],
-    codes: NDArray[np.int64],
+    rows: Int64Array,
+    codes: Int64Array,
     sites: Sites,
     bars: Bars,
-    left: NDArray[np.int64],
+    left: Int64Array,
     m: int,
 ) -> None:
     """Put rows into buckets that do not meet what is barred from them, each with newcomers for the other codes.
@@ -122,9 +115,7 @@ def accompany(
 
 
 @kernel
-def _can_spare(
-    inside: NDArray[np.int64], own: int, spare: NDArray[np.int64], left: NDArray[np.int64], m: int
-) -> bool:
+def _can_spare(inside: Int64Array, own: int, spare: Int64Array, left: Int64Array, m: int) -> bool:
     """Return whether a newcomer of each code but one's own is to be had, and the rest stays m-eligible."""
     for code in inside:
         if code != own and spare[code] == 0:

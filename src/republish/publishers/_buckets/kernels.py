@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from republish.kernels import kernel
 from republish.publishers._kernels.geometry import Centre, Geometry, clear, include, measure, new_centre
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Ragged(NamedTuple):
     """Lists of numbers, one after the other: list i is `items[offsets[i] : offsets[i + 1]]`."""
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int64]
+    offsets: Int64Array
+    items: Int64Array
 
 
 class Bars(NamedTuple):
     """Codes that must not share a bucket with a row: list `of_row[row]`, none where that is -1."""
 
-    of_row: NDArray[np.int64]
+    of_row: Int64Array
     codes: Ragged
 
 
@@ -32,8 +30,8 @@ class UnfilledBuckets(NamedTuple):
     """Buckets being filled: sorted signatures, rows at each place of them, the bucket of each row or -1."""
 
     signatures: Ragged
-    held: NDArray[np.int64]
-    bucket: NDArray[np.int64]
+    held: Int64Array
+    bucket: Int64Array
 
 
 @kernel
@@ -51,7 +49,7 @@ def find_place(signatures: Ragged, bucket: int, code: int) -> int:
 
 
 @kernel
-def find_places(signatures: Ragged, bucket: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_places(signatures: Ragged, bucket: Int64Array, codes: Int64Array) -> Int64Array:
     """Return the place of every row in the signature of its bucket, -1 where it has none."""
     places = np.full(bucket.size, -1, np.int64)
     for row in range(bucket.size):
@@ -61,7 +59,7 @@ def find_places(signatures: Ragged, bucket: NDArray[np.int64], codes: NDArray[np
 
 
 @kernel
-def tallest(signatures: Ragged, held: NDArray[np.int64]) -> NDArray[np.int64]:
+def tallest(signatures: Ragged, held: Int64Array) -> Int64Array:
     """Return how many rows the most frequent code of each bucket has."""
     heights = np.zeros(signatures.offsets.size - 1, np.int64)
     for b in range(heights.size):
@@ -72,7 +70,7 @@ def tallest(signatures: Ragged, held: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @kernel
 def place_random(
-    draft: UnfilledBuckets, wanted: NDArray[np.int64], newcomers: Ragged, left: NDArray[np.int64], least: int
+    draft: UnfilledBuckets, wanted: Int64Array, newcomers: Ragged, left: Int64Array, least: int
 ) -> None:
     """Fill the places wanted with the next newcomers of their code while those left stay `least`-eligible.
 
@@ -108,7 +106,7 @@ def place_random(
 def place_nearest(
     space: Geometry,
     draft: UnfilledBuckets,
-    wanted: NDArray[np.int64],
+    wanted: Int64Array,
     newcomers: Ragged,
     members: Ragged,
     bars: Bars,
@@ -148,7 +146,7 @@ def place_nearest(
 
 
 @kernel
-def _gather(space: Geometry, centre: Centre, members: Ragged, bucket: int, joined: NDArray[np.int64]) -> None:
+def _gather(space: Geometry, centre: Centre, members: Ragged, bucket: int, joined: Int64Array) -> None:
     """Let the centre be that of the members of a bucket and of those who joined."""
     clear(space, centre)
     if bucket + 1 < members.offsets.size:
@@ -159,9 +157,7 @@ def _gather(space: Geometry, centre: Centre, members: Ragged, bucket: int, joine
 
 
 @kernel
-def _open_to(
-    draft: UnfilledBuckets, newcomers: Ragged, bars: Bars, bucket: int, code: int
-) -> NDArray[np.int64]:
+def _open_to(draft: UnfilledBuckets, newcomers: Ragged, bars: Bars, bucket: int, code: int) -> Int64Array:
     """Return the newcomers of a code who are in no bucket yet and may join this one."""
     begin, end = newcomers.offsets[code], newcomers.offsets[code + 1]
     rows = np.empty(end - begin, np.int64)
@@ -193,9 +189,7 @@ def is_barred(signatures: Ragged, bars: Bars, bucket: int, row: int) -> bool:
 
 
 @kernel
-def barred_pairs(
-    signatures: Ragged, bars: Bars, buckets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def barred_pairs(signatures: Ragged, bars: Bars, buckets: Int64Array, rows: Int64Array) -> BoolArray:
     """Return which rows may not join which buckets, `[row, bucket]`."""
     barred = np.zeros((rows.size, buckets.size), np.bool_)
     if bars.of_row.size > 0:
@@ -206,7 +200,7 @@ def barred_pairs(
 
 
 @kernel
-def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+def _lowest(rows: Int64Array, apart: FloatArray, wanted: int) -> Int64Array:
     """Return the rows of the `wanted` smallest distances, of equal ones the first."""
     chosen = np.empty(wanted, np.int64)
     if wanted == 1:
@@ -226,9 +220,7 @@ def _lowest(rows: NDArray[np.int64], apart: NDArray[np.float64], wanted: int) ->
 
 
 @kernel
-def place_distances(
-    space: Geometry, members: Ragged, buckets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def place_distances(space: Geometry, members: Ragged, buckets: Int64Array, rows: Int64Array) -> FloatArray:
     """Return the squared distance of each row to each of the buckets, `[row, bucket]`."""
     apart = np.empty((rows.size, buckets.size), np.float64)
     centre = new_centre(space)
@@ -240,7 +232,7 @@ def place_distances(
 
 
 @kernel
-def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def plan(counts: Int64Array, m: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return new buckets for an m-eligible multiset: heights, ends of the signatures, codes of them all.
 
     The next bucket takes alpha rows of each of the beta most frequent codes: the smallest beta from m on for
@@ -289,8 +281,8 @@ def plan(counts: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], NDArray[
 
 @kernel
 def lay_out(
-    draft: UnfilledBuckets, places: NDArray[np.int64], heights: NDArray[np.int64], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    draft: UnfilledBuckets, places: Int64Array, heights: Int64Array, starts: Int64Array
+) -> tuple[Int64Array, Int32Array, Int32Array]:
     """Return row, code and bucket of every entry; entries without a row are counterfeits."""
     offsets, items = draft.signatures.offsets, draft.signatures.items
     row = np.full(starts[-1], -1, np.int64)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import Int64Array, IntArray
 from republish.publishers._buckets.kernels import Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
-
-    Longs = NDArray[np.int64]
-
-
-def offsets_of(sizes: IntArray) -> Longs:
+def offsets_of(sizes: IntArray) -> Int64Array:
     """Return where lists of these sizes begin, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def lists_of(parts: Sequence[Sequence[int] | Longs]) -> Ragged:
+def lists_of(parts: Sequence[Sequence[int] | Int64Array]) -> Ragged:
     """Return lists with these numbers."""
     sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     numbers: Iterable[int] = chain.from_iterable(parts)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import BoolArray, Int64Array
 from republish.errors import CannotPublish
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
 from republish.publishers._buckets.kernels import (
@@ -21,14 +21,7 @@ from republish.publishers._buckets.kernels import (
 )
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._buckets.optimal_places import place_optimal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray
-    from republish.publishers._kernels.geometry import Geometry
-
-    Longs = NDArray[np.int64]
+from republish.publishers._kernels.geometry import Geometry
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class FillOptions:
 class Work:
     """What filling the buckets of one view needs beside the buckets."""
 
-    codes: Longs
+    codes: Int64Array
     domain: int
     space: Geometry
     keeps: BoolArray
@@ -141,7 +134,7 @@ def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return draft
 
 
-def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Longs) -> UnfilledBuckets:
+def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Int64Array) -> UnfilledBuckets:
     """Return the buckets with rows that found none apart in one, as far as free newcomers can join them there.
 
     Where no bucket can become higher, signatures with the most frequent values that are not barred are tried.
@@ -155,7 +148,7 @@ def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Longs) -> UnfilledBu
     return _raised(work, draft, alone)
 
 
-def _raised(work: Work, draft: UnfilledBuckets, rows: Longs) -> UnfilledBuckets:
+def _raised(work: Work, draft: UnfilledBuckets, rows: Int64Array) -> UnfilledBuckets:
     """Return the buckets with these rows, each with a free newcomer for every other value, where there are any."""
     draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     if rows.size:
@@ -164,7 +157,7 @@ def _raised(work: Work, draft: UnfilledBuckets, rows: Longs) -> UnfilledBuckets:
     return draft
 
 
-def _companions(work: Work, row: int, order: Longs) -> Longs:
+def _companions(work: Work, row: int, order: Int64Array) -> Int64Array:
     """Return the code of the row and the first m - 1 in order that may share a bucket with it."""
     others = order[_allowed(work, row)[order]][: work.m - 1]
     return np.append(others, work.codes[row])
@@ -175,7 +168,7 @@ def _sites(work: Work, draft: UnfilledBuckets, movable: Ragged) -> Sites:
     return Sites(positions_by(draft.signatures.items, work.domain), owner, movable)
 
 
-def _padded(work: Work, left: Longs) -> Longs:
+def _padded(work: Work, left: Int64Array) -> Int64Array:
     """Return the newcomers of each code with the counterfeits that make them m-eligible.
 
     The codes are chosen without regard to what is frequent: otherwise a rare value among common ones would
@@ -192,7 +185,9 @@ def _padded(work: Work, left: Longs) -> Longs:
     return padded
 
 
-def _place(work: Work, draft: UnfilledBuckets, wanted: Longs, least: int, nearest: bool) -> UnfilledBuckets:
+def _place(
+    work: Work, draft: UnfilledBuckets, wanted: Int64Array, least: int, nearest: bool
+) -> UnfilledBuckets:
     """Return the buckets with newcomers in the places wanted, as many of each place as there are."""
     draft = UnfilledBuckets(draft.signatures, draft.held.copy(), draft.bucket.copy())
     members = positions_by(draft.bucket, len(draft.signatures.offsets) - 1)
@@ -220,7 +215,7 @@ def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with everyone in one, at the price of counterfeits: in higher buckets, or in new ones."""
     _place_apart(work, draft, higher=True)
     rows = np.flatnonzero(draft.bucket < 0)
-    signatures: list[Longs] = []
+    signatures: list[Int64Array] = []
     joined = np.full(len(work.codes), -1, dtype=np.int64)
     while rows.size:
         # No bucket takes the first row, not even a higher one: so none has the signature that is made for it.
@@ -235,7 +230,7 @@ def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return _counted(work, draft)
 
 
-def _meets(work: Work, signature: Longs) -> BoolArray:
+def _meets(work: Work, signature: Int64Array) -> BoolArray:
     """Return of every list of barred codes whether it has a code of the signature."""
     barred = work.bars.codes
     hits = np.append(0, np.cumsum(np.isin(barred.items, signature)))
@@ -253,7 +248,7 @@ def _allowed(work: Work, row: int) -> BoolArray:
     return allowed
 
 
-def _apart_signature(work: Work, row: int) -> Longs:
+def _apart_signature(work: Work, row: int) -> Int64Array:
     """Return the code of the row and m - 1 others at random, none of them barred."""
     others = np.flatnonzero(_allowed(work, row))
     if len(others) < work.m - 1:
@@ -265,11 +260,11 @@ def _apart_signature(work: Work, row: int) -> Longs:
     return np.append(work.rng.choice(others, work.m - 1, replace=False), work.codes[row])
 
 
-def _extended(draft: UnfilledBuckets, signatures: list[Longs]) -> tuple[UnfilledBuckets, Longs]:
+def _extended(draft: UnfilledBuckets, signatures: list[Int64Array]) -> tuple[UnfilledBuckets, Int64Array]:
     """Return the draft with buckets of these signatures too, and the bucket of each of them."""
     offsets, items = draft.signatures
     bucket_of = {items[offsets[b] : offsets[b + 1]].tobytes(): b for b in range(len(offsets) - 1)}
-    fresh: list[Longs] = []
+    fresh: list[Int64Array] = []
     target = np.empty(len(signatures), dtype=np.int64)
     for i, codes in enumerate(signatures):
         ordered = np.sort(codes).astype(np.int64)
@@ -306,5 +301,5 @@ def _counted(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     return UnfilledBuckets(draft.signatures, held.astype(np.int64), draft.bucket)
 
 
-def _left(work: Work, draft: UnfilledBuckets) -> Longs:
+def _left(work: Work, draft: UnfilledBuckets) -> Int64Array:
     return np.bincount(work.codes[draft.bucket < 0], minlength=work.domain)

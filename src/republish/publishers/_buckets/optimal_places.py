@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from republish.arrays import Int64Array
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, barred_pairs, place_distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.publishers._kernels.geometry import Geometry
+from republish.publishers._kernels.geometry import Geometry
 
 LARGEST_PROBLEM = 1_000_000
 _FAR = 1e6
@@ -21,7 +16,7 @@ _FAR = 1e6
 def place_optimal(
     space: Geometry,
     draft: UnfilledBuckets,
-    wanted: NDArray[np.int64],
+    wanted: Int64Array,
     newcomers: Ragged,
     members: Ragged,
     bars: Bars,

@@ -7,25 +7,23 @@ entries within their own code. Of each code the rows come before the counterfeit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int64Array
 from republish.kernels import kernel
 from republish.publishers._kernels.geometry import Geometry, clear, include, nearest, new_centre
 from republish.spatial.extents import FLAT
 from republish.spatial.quickselect import quickselect
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class Stacks(NamedTuple):
     """Where each bucket starts among the entries, how high it is, how many codes it has."""
 
-    starts: NDArray[np.int64]
-    heights: NDArray[np.int64]
-    widths: NDArray[np.int64]
+    starts: Int64Array
+    heights: Int64Array
+    widths: Int64Array
 
 
 class _BucketRange(NamedTuple):
@@ -41,21 +39,21 @@ class _BucketRange(NamedTuple):
 class _Room(NamedTuple):
     """What the cut of one part needs for a moment; a line of `bound` and `ties` for each axis."""
 
-    values: NDArray[np.float64]
-    moved: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    ties: NDArray[np.int64]
-    taken: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    distinct: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    counter: NDArray[np.int64]
+    values: FloatArray
+    moved: Int64Array
+    bound: FloatArray
+    ties: Int64Array
+    taken: Int64Array
+    seen: Int64Array
+    lowest: FloatArray
+    highest: FloatArray
+    distinct: Int64Array
+    missing: Int64Array
+    counter: Int64Array
 
 
 @kernel
-def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -> NDArray[np.int64]:
+def halve(space: Geometry, row: Int64Array, stacks: Stacks, limit: int) -> Int64Array:
     """Cut buckets in halves until no part has more than `limit` groups; return [bucket, low, high] of all.
 
     A part is cut along the quasi-identifier that leaves the two halves with the smallest sum of extents: of
@@ -101,9 +99,7 @@ def halve(space: Geometry, row: NDArray[np.int64], stacks: Stacks, limit: int) -
 
 
 @kernel
-def _halve_part(
-    space: Geometry, row: NDArray[np.int64], part: _BucketRange, middle: int, room: _Room
-) -> None:
+def _halve_part(space: Geometry, row: Int64Array, part: _BucketRange, middle: int, room: _Room) -> None:
     """Move the entries of a part so that one side of the best cut lies before `middle`."""
     best, least = 0, np.inf
     for p in range(part.width):
@@ -122,7 +118,7 @@ def _halve_part(
 
 
 @kernel
-def _rows_in(row: NDArray[np.int64], part: _BucketRange, p: int) -> int:
+def _rows_in(row: Int64Array, part: _BucketRange, p: int) -> int:
     """Return how many entries of a code are rows."""
     first = part.start + p * part.height
     held = 0
@@ -132,9 +128,7 @@ def _rows_in(row: NDArray[np.int64], part: _BucketRange, p: int) -> int:
 
 
 @kernel
-def _bound(
-    space: Geometry, row: NDArray[np.int64], part: _BucketRange, axis: int, p: int, room: _Room
-) -> None:
+def _bound(space: Geometry, row: Int64Array, part: _BucketRange, axis: int, p: int, room: _Room) -> None:
     """Find the largest value that goes to the first side, and how many of those equal to it do."""
     room.bound[axis, p], room.ties[axis, p] = -np.inf, 0
     first = part.start + p * part.height + part.low
@@ -152,7 +146,7 @@ def _bound(
 
 
 @kernel
-def _extents(space: Geometry, row: NDArray[np.int64], part: _BucketRange, axis: int, room: _Room) -> float:
+def _extents(space: Geometry, row: Int64Array, part: _BucketRange, axis: int, room: _Room) -> float:
     """Return the sum of the extents of both sides in all quasi-identifiers."""
     q = space.kind.size
     room.counter[0] += 1
@@ -202,7 +196,7 @@ def _extents(space: Geometry, row: NDArray[np.int64], part: _BucketRange, axis: 
 
 @kernel
 def _move(
-    space: Geometry, row: NDArray[np.int64], part: _BucketRange, middle: int, axis: int, p: int, room: _Room
+    space: Geometry, row: Int64Array, part: _BucketRange, middle: int, axis: int, p: int, room: _Room
 ) -> None:
     """Arrange the entries of one code: first side, its counterfeits, second side, its counterfeits."""
     first = part.start + p * part.height
@@ -227,11 +221,7 @@ def _move(
 
 @kernel
 def gather_groups(
-    space: Geometry,
-    row: NDArray[np.int64],
-    stacks: Stacks,
-    parts: NDArray[np.int64],
-    draws: NDArray[np.float64],
+    space: Geometry, row: Int64Array, stacks: Stacks, parts: Int64Array, draws: FloatArray
 ) -> None:
     """Arrange the entries of every part into groups, each around a row drawn at random.
 
@@ -271,9 +261,7 @@ def gather_groups(
 
 
 @kernel
-def _bring(
-    row: NDArray[np.int64], columns: NDArray[np.float64], part: _BucketRange, p: int, j: int, chosen: int
-) -> None:
+def _bring(row: Int64Array, columns: FloatArray, part: _BucketRange, p: int, j: int, chosen: int) -> None:
     """Swap the chosen entry of a code with its j-th."""
     if chosen == j:
         return

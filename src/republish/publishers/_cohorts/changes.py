@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from republish.arrays import BoolArray, Int64Array, IntArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
 from republish.publishers._buckets.kernels import Ragged, find_places, place_distances
 from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers._buckets.partition import Stacks, halve
 from republish.publishers._cohorts.kernels import give_up, join_nearest
-from republish.publishers._kernels.geometry import geometry
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray
-    from republish.microdata import Microdata
-    from republish.publishers._cohorts.past import Remembered
-    from republish.publishers._kernels.geometry import Geometry
-
-    Longs = NDArray[np.int64]
+from republish.publishers._cohorts.past import Remembered
+from republish.publishers._kernels.geometry import Geometry, geometry
+from republish.publishers.mondrian import divide, prepare
+from republish.requirements import KAnonymity, ProbabilisticLDiversity
 
 _FORBIDDEN = 1e12
 _LARGEST_MATRIX = 2_000_000
@@ -34,13 +29,14 @@ _LARGEST_MATRIX = 2_000_000
 
 @dataclass(frozen=True)
 class CohortRules:
-    """What may change: see `Cohorts`; the cohorts in `still` must not this time."""
+    """What may change: see `Cohorts`; the cohorts in `still` must not this time. New ones are cut inside zones."""
 
     m: int
     size: int
     values: int
     together: int
     still: IntArray
+    zone: int | None = None
 
 
 class _Places(NamedTuple):
@@ -50,20 +46,20 @@ class _Places(NamedTuple):
     """
 
     values: Ragged
-    owner: Longs
-    shown: Longs
-    held: Longs
-    kind: Longs
-    may_change: NDArray[np.bool_]
+    owner: Int64Array
+    shown: Int64Array
+    held: Int64Array
+    kind: Int64Array
+    may_change: BoolArray
 
 
 class _CohortRows(NamedTuple):
     """The rows of a view: geometry, codes, the cohort of each (-1 for none yet), the kind that who returns needs."""
 
     space: Geometry
-    codes: Longs
-    cohort: Longs
-    needs: Longs
+    codes: Int64Array
+    cohort: Int64Array
+    needs: Int64Array
 
 
 def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
@@ -132,8 +128,8 @@ def _fill(work: _CohortRows, places: _Places, rng: np.random.Generator) -> None:
 
 
 def _matched(
-    work: _CohortRows, places: _Places, members: Ragged, rows: Longs, slots: Longs
-) -> tuple[Longs, Longs]:
+    work: _CohortRows, places: _Places, members: Ragged, rows: Int64Array, slots: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """The rows that go to a place, and the places, none twice."""
     if not len(rows) or not len(slots):
         return rows[:0], slots[:0]
@@ -177,10 +173,10 @@ def _new_cohorts(
     changes: CohortRules,
     rng: np.random.Generator,
     groups: int,
-) -> tuple[Longs, Longs, Longs]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The group of every row, and group and code of further counterfeits: what found no place gets cohorts anew."""
     group = work.cohort.copy()
-    fakes: list[tuple[Longs, Longs]] = []
+    fakes: list[tuple[Int64Array, Int64Array]] = []
     for rows, values in _lonely(before, work, changes):
         missing = _evened(np.bincount(np.searchsorted(values, work.codes[rows]), minlength=len(values)))
         group[rows] = groups
@@ -188,7 +184,7 @@ def _new_cohorts(
         groups += 1
     rows = np.flatnonzero(group < 0)
     if len(rows):
-        made, fake_group, fake_code = _cut(_only(view, rows), changes, rng)
+        made, fake_group, fake_code = _cut_zones(_only(view, rows), changes, rng)
         group[rows] = groups + made
         fakes.append((groups + fake_group, fake_code))
     return (
@@ -198,7 +194,9 @@ def _new_cohorts(
     )
 
 
-def _lonely(before: Remembered, work: _CohortRows, changes: CohortRules) -> Iterator[tuple[Longs, Longs]]:
+def _lonely(
+    before: Remembered, work: _CohortRows, changes: CohortRules
+) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Those who came back and found no place, in new cohorts with the values of the old one.
 
     Who was together before is again, where they have values enough; of the others, those with the same values.
@@ -218,17 +216,43 @@ def _lonely(before: Remembered, work: _CohortRows, changes: CohortRules) -> Iter
                 yield rows[part == piece], values
 
 
-def _evened(counts: Longs) -> Longs:
+def _evened(counts: Int64Array) -> Int64Array:
     """How many counterfeits make all values as frequent as the most frequent one."""
-    evened: Longs = counts.max() - counts
+    evened: Int64Array = counts.max() - counts
     return evened
 
 
-def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tuple[Longs, Longs, Longs]:
-    """New cohorts of all rows: the group of each, and group and code of counterfeits."""
+def _cut_zones(
+    view: Microdata, changes: CohortRules, rng: np.random.Generator
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """New cohorts of all rows, each of people of one zone: values that are frequent there stay there."""
+    width = _width(view, changes)
+    if changes.zone is None or view.rows < 2 * changes.zone or width < changes.m:
+        return _cut(view, changes, rng)
+    diverse = (KAnonymity(changes.zone), ProbabilisticLDiversity(width))
+    zone = divide(prepare(view), view.codes, view.whole, diverse, strict=True)
+    group, groups = np.empty(view.rows, dtype=np.int64), 0
+    fakes: list[tuple[Int64Array, Int64Array]] = []
+    for number in range(int(zone.max()) + 1):
+        rows = np.flatnonzero(zone == number)
+        made, fake_group, fake_code = _cut(_only(view, rows), changes, rng)
+        group[rows] = groups + made
+        fakes.append((groups + fake_group, fake_code))
+        groups += int(max(made.max(), fake_group.max(initial=-1))) + 1
+    return group, np.concatenate([g for g, _ in fakes]), np.concatenate([c for _, c in fakes])
+
+
+def _width(view: Microdata, changes: CohortRules) -> int:
+    """How many values a new cohort may have, so that none of them needs counterfeits."""
     counts = np.bincount(view.codes)
-    width = min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
-    width = max(width, changes.m)
+    return min(changes.values, view.rows // int(counts.max()), int(np.count_nonzero(counts)))
+
+
+def _cut(
+    view: Microdata, changes: CohortRules, rng: np.random.Generator
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """New cohorts of all rows: the group of each, and group and code of counterfeits."""
+    width = max(_width(view, changes), changes.m)
     filling = FillOptions(eligible=False, pad=True)
     nobody = np.zeros(view.rows, dtype=np.bool_)
     buckets = fill_buckets(view, recall(view, Memory.empty()), nobody, width, rng, filling)
@@ -247,7 +271,7 @@ def _cut(view: Microdata, changes: CohortRules, rng: np.random.Generator) -> tup
     return group, number[~real], buckets.code[~real].astype(np.int64)
 
 
-def _only(view: Microdata, rows: Longs) -> Microdata:
+def _only(view: Microdata, rows: Int64Array) -> Microdata:
     """The view of some of its rows."""
     return replace(
         view,

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Longs = NDArray[np.int64]
 
 
 @kernel
 def join_nearest(
-    apart: NDArray[np.float64],
-    items: Longs,
-    owner: Longs,
-    shown: Longs,
-    held: Longs,
-    sizes: Longs,
+    apart: FloatArray,
+    items: Int64Array,
+    owner: Int64Array,
+    shown: Int64Array,
+    held: Int64Array,
+    sizes: Int64Array,
     m: int,
     most: int,
-) -> Longs:
+) -> Int64Array:
     """Return for each row the place it is added to, -1 for none; `shown`, `held` and `sizes` are changed.
 
     A row goes to the nearest cohort in which its value stays at most one row in m and which has fewer than `most` rows.
@@ -49,7 +43,7 @@ def join_nearest(
 
 
 @kernel
-def give_up(offsets: Longs, shown: Longs, held: Longs, may_change: NDArray[np.bool_], m: int) -> None:
+def give_up(offsets: Int64Array, shown: Int64Array, held: Int64Array, may_change: BoolArray, m: int) -> None:
     """Give up places that nobody took, the values with most rows first, in cohorts that change.
 
     Every value keeps a row, and none gets more than one row in m. `shown` is changed.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.errors import LedgerError
+from republish.grouping import Grouping
 from republish.memory.cohort_stays import NOBODY, CohortSighting, Stays
-
-if TYPE_CHECKING:
-    from republish.arrays import BoolArray, IntArray
-    from republish.grouping import Grouping
-    from republish.memory.memory import Memory
-    from republish.microdata import Microdata
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
 
 _STAY = "stay"
 

@@ -8,15 +8,13 @@ one left and the next one after any are found at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int32Array, Int64Array
 from republish.inference.hc_safety import correlated, most_common
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CELL = 8
 NOWHERE = np.inf
@@ -39,19 +37,19 @@ class Entries(NamedTuple):
         n: the degree of hc-safety.
     """
 
-    points: NDArray[np.float64]
-    width: NDArray[np.float64]
-    step: NDArray[np.float64]
-    history: NDArray[np.int32]
+    points: FloatArray
+    width: FloatArray
+    step: FloatArray
+    history: Int32Array
     n: int
 
 
 class CorPartition(NamedTuple):
     """The group of each entry; for each counterfeit added its group and an entry with the same value."""
 
-    group: NDArray[np.int32]
-    extra_group: NDArray[np.int32]
-    extra_like: NDArray[np.int64]
+    group: Int32Array
+    extra_group: Int32Array
+    extra_like: Int64Array
 
 
 class _Bench(NamedTuple):
@@ -61,23 +59,19 @@ class _Bench(NamedTuple):
     the entry before along axis a, row `axes + a` to the entry after.
     """
 
-    order: NDArray[np.int64]
-    links: NDArray[np.int64]
-    head: NDArray[np.int64]
-    hands: NDArray[np.int64]
-    fate: NDArray[np.int64]
-    label: NDArray[np.int64]
-    scratch: NDArray[np.int64]
-    state: NDArray[np.int64]
+    order: Int64Array
+    links: Int64Array
+    head: Int64Array
+    hands: Int64Array
+    fate: Int64Array
+    label: Int64Array
+    scratch: Int64Array
+    state: Int64Array
 
 
 @kernel
 def partition(
-    entries: Entries,
-    order: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    heights: NDArray[np.int64],
-    seed: int,
+    entries: Entries, order: Int64Array, sizes: Int64Array, heights: Int64Array, seed: int
 ) -> CorPartition:
     """Return hc-safe groups in which every value of the bucket's signature occurs equally often.
 
@@ -210,9 +204,7 @@ def _deal(entries: Entries, bench: _Bench, s: int, dealt: int, layers: int) -> N
 
 
 @kernel
-def _make_safe(
-    entries: Entries, after: NDArray[np.int64], hand: NDArray[np.int64], state: NDArray[np.int64]
-) -> bool:
+def _make_safe(entries: Entries, after: Int64Array, hand: Int64Array, state: Int64Array) -> bool:
     """Replace members that were together before by the next of their value until the hand is safe.
 
     Every step goes forward in a list, so it ends; false where no such member has a next one.
@@ -297,7 +289,7 @@ def _join(entries: Entries, bench: _Bench, s: int, groups: int, g: int) -> None:
 
 @kernel
 def _number(
-    entries: Entries, bench: _Bench, s: int, groups: int, out: CorPartition, tally: NDArray[np.int64]
+    entries: Entries, bench: _Bench, s: int, groups: int, out: CorPartition, tally: Int64Array
 ) -> None:
     """Number the groups of a bucket after those tallied; counterfeits make safe what still is not."""
     number = bench.scratch
@@ -324,7 +316,7 @@ def _number(
 
 
 @kernel
-def _part(entries: Entries, hand: NDArray[np.int64]) -> int:
+def _part(entries: Entries, hand: Int64Array) -> int:
     """Bring half of the people to the front and return how many, so that both parts are safe among counterfeits.
 
     The parts lie apart along the widest axis. 0 where they would not be safe.
@@ -352,7 +344,7 @@ def _part(entries: Entries, hand: NDArray[np.int64]) -> int:
 
 
 @kernel
-def _extent(entries: Entries, members: NDArray[np.int64], stride: int, length: int) -> float:
+def _extent(entries: Entries, members: Int64Array, stride: int, length: int) -> float:
     """Return the semi-perimeter of the first `length` of every `stride` members: their extents, summed."""
     total = 0.0
     for a in range(entries.width.size):
@@ -361,7 +353,7 @@ def _extent(entries: Entries, members: NDArray[np.int64], stride: int, length: i
 
 
 @kernel
-def _axis_extent(entries: Entries, a: int, members: NDArray[np.int64], stride: int, length: int) -> float:
+def _axis_extent(entries: Entries, a: int, members: Int64Array, stride: int, length: int) -> float:
     """Return the share of an axis that such members are published with: all of it where some are missing."""
     low, high, missing = np.inf, -np.inf, False
     for start in range(0, members.size, stride):
@@ -382,14 +374,14 @@ def _axis_extent(entries: Entries, a: int, members: NDArray[np.int64], stride: i
 
 
 @kernel
-def _copy(source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+def _copy(source: Int64Array, target: Int64Array) -> None:
     """Copy in a loop: to compile the assignment of a slice takes a second each."""
     for i in range(source.size):
         target[i] = source[i]
 
 
 @kernel
-def _random(state: NDArray[np.int64], below: int) -> int:
+def _random(state: Int64Array, below: int) -> int:
     """Return a number from 0 to below - 1 made of the next two of Park and Miller's generator, 31 bits each."""
     high = state[0] * 48271 % _PRIME
     state[0] = high * 48271 % _PRIME

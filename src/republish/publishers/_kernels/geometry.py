@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int8Array, Int32Array, Int64Array
 from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE
 from republish.spatial.extents import axis_arrays
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from republish.microdata import Microdata
 
 
@@ -33,16 +32,16 @@ class Geometry(NamedTuple):
     from `offset[axis]` on, a level after the other; of a flat category there are only leaves.
     """
 
-    x: NDArray[np.float64]
-    gaps: NDArray[np.bool_]
-    kind: NDArray[np.int8]
-    leaves: NDArray[np.int64]
-    offset: NDArray[np.int64]
+    x: FloatArray
+    gaps: BoolArray
+    kind: Int8Array
+    leaves: Int64Array
+    offset: Int64Array
     nodes: int
-    lines: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
+    lines: Int64Array
+    levels: Int64Array
+    start: Int32Array
+    end: Int32Array
 
 
 class Centre(NamedTuple):
@@ -51,14 +50,14 @@ class Centre(NamedTuple):
     `known` keeps the distances of leaves that were measured since the last of the `changes`.
     """
 
-    size: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    total: NDArray[np.float64]
-    present: NDArray[np.int64]
-    tally: NDArray[np.int64]
-    changes: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-    known: NDArray[np.float64]
+    size: Int64Array
+    rows: Int64Array
+    total: FloatArray
+    present: Int64Array
+    tally: Int64Array
+    changes: Int64Array
+    stamp: Int64Array
+    known: FloatArray
 
 
 def geometry(view: Microdata) -> Geometry:
@@ -131,7 +130,7 @@ def _count(space: Geometry, centre: Centre, row: int, step: int) -> None:
 
 
 @kernel
-def measure(space: Geometry, centre: Centre, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def measure(space: Geometry, centre: Centre, rows: Int64Array) -> FloatArray:
     """Return the square of the distance of each row to the middle of a set that is not empty."""
     total = np.zeros(rows.size, np.float64)
     values = np.empty(rows.size, np.float64)
@@ -145,7 +144,7 @@ def measure(space: Geometry, centre: Centre, rows: NDArray[np.int64]) -> NDArray
 
 
 @kernel
-def nearest(space: Geometry, centre: Centre, columns: NDArray[np.float64], total: NDArray[np.float64]) -> int:
+def nearest(space: Geometry, centre: Centre, columns: FloatArray, total: FloatArray) -> int:
     """Return which of the rows with these values, `columns[axis, i]`, is nearest, of equal ones the first.
 
     `total` is at least as long as a column; what it holds means nothing.
@@ -162,9 +161,7 @@ def nearest(space: Geometry, centre: Centre, columns: NDArray[np.float64], total
 
 
 @kernel
-def _add_along(
-    space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
-) -> None:
+def _add_along(space: Geometry, centre: Centre, a: int, values: FloatArray, total: FloatArray) -> None:
     """Add the squares of the distances along one axis, each times the size of the set."""
     size, present = centre.size[0], centre.present[a]
     if space.kind[a] == INTERVAL and not space.gaps[a]:
@@ -187,9 +184,7 @@ def _add_along(
 
 
 @kernel
-def _add_tree(
-    space: Geometry, centre: Centre, a: int, values: NDArray[np.float64], total: NDArray[np.float64]
-) -> None:
+def _add_tree(space: Geometry, centre: Centre, a: int, values: FloatArray, total: FloatArray) -> None:
     """Add squares along a hierarchy; a leaf met before since the set changed is looked up."""
     known, stamp, changes = centre.known, centre.stamp, centre.changes[0]
     tally, start, end = centre.tally, space.start, space.end

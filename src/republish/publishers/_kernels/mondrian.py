@@ -11,22 +11,18 @@ threshold, or equal to it and its row number above `last`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int8Array, Int32Array, Int64Array
 from republish.kernels import kernel
-from republish.requirements.bt_privacy import rows_within
+from republish.requirements.base import Rules
+from republish.requirements.bt_privacy import Beliefs, rows_within
 from republish.requirements.rules import rows_satisfy
 from republish.spatial.extents import HIERARCHY, ancestor, extent
 from republish.spatial.quickselect import quickselect
 from republish.spatial.row_ranges import bounds, counts_upto, present_bounds, select, swap
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.bt_privacy import Beliefs
-    from republish.requirements.rules import Rules
 
 _BLOCK = 256
 _ALL = 2**31
@@ -38,13 +34,13 @@ class Space(NamedTuple):
     What follows is `republish.spatial.extents.axis_arrays`.
     """
 
-    points: NDArray[np.float64]
-    width: NDArray[np.float64]
-    kind: NDArray[np.int8]
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
-    offset: NDArray[np.int64]
-    levels: NDArray[np.int64]
+    points: FloatArray
+    width: FloatArray
+    kind: Int8Array
+    start: Int32Array
+    end: Int32Array
+    offset: Int64Array
+    levels: Int64Array
 
 
 class _MondrianRows(NamedTuple):
@@ -53,14 +49,14 @@ class _MondrianRows(NamedTuple):
     The node with rows begin to end owns `buffer[begin:end]`; once final, it marks there where a group begins.
     """
 
-    columns: NDArray[np.float64]
-    number: NDArray[np.int32]
-    codes: NDArray[np.int32]
-    buffer: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    misplaced: NDArray[np.int64]
-    extents: NDArray[np.float64]
-    lowest: NDArray[np.float64]
+    columns: FloatArray
+    number: Int32Array
+    codes: Int32Array
+    buffer: FloatArray
+    counts: Int64Array
+    misplaced: Int64Array
+    extents: FloatArray
+    lowest: FloatArray
 
 
 class _Task(NamedTuple):
@@ -83,9 +79,7 @@ class _Cut(NamedTuple):
 
 
 @kernel
-def partition(
-    space: Space, rules: Rules, beliefs: Beliefs, codes: NDArray[np.int32], strict: bool
-) -> NDArray[np.int32]:
+def partition(space: Space, rules: Rules, beliefs: Beliefs, codes: Int32Array, strict: bool) -> Int32Array:
     """Return the group of each row, numbered from 0 without gaps.
 
     The groups are written over `codes`, and `space.points` is permuted. All rows together must satisfy the
@@ -185,7 +179,7 @@ def _cut_axis(task: _Task, axis: int, begin: int, end: int) -> int:
 
 
 @kernel
-def _beside_child(space: Space, axis: int, values: NDArray[np.float64], median: float) -> tuple[float, float]:
+def _beside_child(space: Space, axis: int, values: FloatArray, median: float) -> tuple[float, float]:
     """Return the last leaf before, and the last one of, that child of the common ancestor with the median."""
     lowest, highest = present_bounds(values)
     _, level = ancestor(space, axis, lowest, highest)

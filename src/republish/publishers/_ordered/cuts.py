@@ -9,19 +9,16 @@ parts people who were together before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.kernels import kernel
 from republish.publishers._kernels.mondrian import Space
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial.extents import FLAT, extent
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.rules import Rules
 
 _ROUNDING = 1e-12
 
@@ -32,10 +29,10 @@ class Line(NamedTuple):
     `entropy` is that of each prior, in bits; `space` holds the kinds of the axes, and its points are in this order.
     """
 
-    codes: NDArray[np.int64]
-    prior: NDArray[np.float64]
-    entropy: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    codes: Int64Array
+    prior: FloatArray
+    entropy: FloatArray
+    weight: FloatArray
     space: Space
 
 
@@ -51,7 +48,7 @@ class Prices(NamedTuple):
     """What a cut costs beside the certainty penalty: a row left out, and a cut before row i, `parting[i]`."""
 
     left_out: float
-    parting: NDArray[np.float64]
+    parting: FloatArray
     window: int
 
 
@@ -62,7 +59,7 @@ def bits(p: float) -> float:
 
 
 @kernel
-def entropies(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def entropies(prior: FloatArray) -> FloatArray:
     """Return the entropy of every row, in bits."""
     found = np.zeros(len(prior))
     for i in range(len(prior)):
@@ -72,7 +69,7 @@ def entropies(prior: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @kernel
-def divergence(total: NDArray[np.float64], entropy: float, size: int) -> float:
+def divergence(total: FloatArray, entropy: float, size: int) -> float:
     """Return the Jensen-Shannon divergence of `size` priors with this sum and this sum of entropies."""
     mean = 0.0
     for s in range(len(total)):
@@ -81,7 +78,7 @@ def divergence(total: NDArray[np.float64], entropy: float, size: int) -> float:
 
 
 @kernel
-def greedy(line: Line, limits: GroupLimits) -> NDArray[np.int64]:
+def greedy(line: Line, limits: GroupLimits) -> Int64Array:
     """Return the group of every row of the line, -1 for the rows after the last group."""
     n, m = line.prior.shape
     group = np.full(n, -1, np.int64)
@@ -108,7 +105,7 @@ def greedy(line: Line, limits: GroupLimits) -> NDArray[np.int64]:
 
 
 @kernel
-def optimal(line: Line, limits: GroupLimits, prices: Prices) -> NDArray[np.int64]:
+def optimal(line: Line, limits: GroupLimits, prices: Prices) -> Int64Array:
     """Return the group of every row of the line in a cut of least cost, -1 for rows left out.
 
     Of equal costs the one found first: fewer rows in the last group.
@@ -166,7 +163,7 @@ def optimal(line: Line, limits: GroupLimits, prices: Prices) -> NDArray[np.int64
 
 
 @kernel
-def _traced(begin: NDArray[np.int64]) -> NDArray[np.int64]:
+def _traced(begin: Int64Array) -> Int64Array:
     """Return the group of every row, numbered along the line, from where the group that ends at a row begins."""
     n = len(begin) - 1
     group = np.full(n, -1, np.int64)
@@ -185,7 +182,7 @@ def _traced(begin: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @kernel
-def partings(companions: NDArray[np.int64], groups: int, tolerance: float) -> NDArray[np.float64]:
+def partings(companions: Int64Array, groups: int, tolerance: float) -> FloatArray:
     """Return how many former groups a cut before each row parts; `companions` is each row's former group or -1.
 
     A group is parted where more than this share of it lies on either side.
@@ -209,7 +206,7 @@ def partings(companions: NDArray[np.int64], groups: int, tolerance: float) -> ND
 
 
 @kernel
-def insert(line: Line, limits: GroupLimits, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+def insert(line: Line, limits: GroupLimits, group: Int64Array, groups: int) -> Int64Array:
     """Return the groups with every row that is in none put into the one that it widens least, where one admits it.
 
     Rows go in their order; what a row changes counts for those after it (BayFrame, Alg. 1, lines 16 to 24).
@@ -251,7 +248,7 @@ def insert(line: Line, limits: GroupLimits, group: NDArray[np.int64], groups: in
 
 
 @kernel
-def unfit(rules: Rules, codes: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.bool_]:
+def unfit(rules: Rules, codes: Int64Array, start: Int64Array) -> BoolArray:
     """Return which groups do not satisfy the rules; `codes[start[g] : start[g + 1]]` are the values of group g."""
     counts = np.zeros(len(rules.overall), np.int64)
     found = np.zeros(len(start) - 1, np.bool_)
@@ -276,9 +273,7 @@ def _take_in(line, i, g, counts, total, size, entropy, low, high):  # type: igno
 
 
 @kernel
-def stand_ins(
-    line: Line, rules: Rules, group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def stand_ins(line: Line, rules: Rules, group: Int64Array, groups: int) -> tuple[Int64Array, Int64Array]:
     """Return group and code of a counterfeit for each row in no group, -1 for rows whose nearest group admits none.
 
     The group is that of the nearest row along the line that is in one; the code is the one that the group

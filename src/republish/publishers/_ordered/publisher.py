@@ -9,9 +9,8 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray, Int64Array, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import FULL, Reasoning, Thoughts, last_values
@@ -48,7 +47,7 @@ STRAGGLERS = 0.1
 _WINDOWS = 12
 _SHORTEST = 64
 _MOST_STEPS = 10**8
-Places = NDArray[np.int64]
+Places = Int64Array
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ class CutOptions:
     keep: float
 
     def __post_init__(self) -> None:
-        """Refuse what does not exist."""
         for what, found, known in (
             ("order", self.order, ORDERS),
             ("cut", self.cut, CUTS),
@@ -246,7 +244,6 @@ class OrderedPublisher(Publisher):
         """What a group must satisfy beside k."""
 
     def __post_init__(self) -> None:
-        """Refuse parameters that mean nothing."""
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "j", positive_number("j", self.j))
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
@@ -256,7 +253,6 @@ class OrderedPublisher(Publisher):
         _ = self._cutting, self._bounds, self.reasoning
 
     def _require_measurable(self) -> None:
-        """Refuse to withstand what cannot be measured."""
         if not self.withstand:
             return
         if self.rest == "counterfeit":
@@ -277,7 +273,6 @@ class OrderedPublisher(Publisher):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        """How the adversary is taken to think."""
         return Reasoning(self.knowledge, self.posterior, last_values(self.steps), self.form)
 
     @property
@@ -292,12 +287,10 @@ class OrderedPublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What every group satisfies."""
         return self._bounds[-1][0]
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        """What holds over all releases together."""
         similar = f"similarity={plain(self._bounds[-1][1])}"
         return (similar, f"withstand={plain(self.withstand)}") if self.withstand else (similar,)
 

@@ -71,7 +71,7 @@ def _frame(connection: sql.Connection, address: Address) -> pl.DataFrame:
         result = stream.execute(sql.select(table))
     with closing(result):
         described: list[Any] = list(result.cursor.description)
-        columns = {column.name: _type_of(column) for column in described}
+        columns = {c.name: _TYPES.get(_type_name(c) or "", pl.String()) for c in described}
         if len(columns) < len(described):
             raise ViewError("two columns of the query have the same name; rename one with AS")
         chunks = [pl.DataFrame(schema=columns)]
@@ -105,10 +105,6 @@ def _type_name(column: Any) -> str | None:
 
     known = psycopg.adapters.types.get(column.type_code)
     return known.name if known is not None and known.oid == column.type_code else None
-
-
-def _type_of(column: Any) -> pl.DataType:
-    return _TYPES.get(_type_name(column) or "", pl.String())
 
 
 def _settled(frame: pl.DataFrame, described: list[Any], zone: str) -> pl.DataFrame:

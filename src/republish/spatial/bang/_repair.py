@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.kernels import kernel
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.requirements.rules import Rules
 
 
 @kernel

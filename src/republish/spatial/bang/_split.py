@@ -7,19 +7,16 @@ searches for one bit, and levels at which all points agree are skipped by compar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import Int32Array, IntArray, WordArray
 from republish.kernels import kernel
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial._key_bits import bit_at, first_difference, longer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.arrays import IntArray, WordArray
-    from republish.requirements.rules import Rules
 
 
 class Points(NamedTuple):
@@ -29,11 +26,11 @@ class Points(NamedTuple):
     """
 
     keys: WordArray
-    row: NDArray[np.int32]
-    codes: NDArray[np.int32]
+    row: Int32Array
+    codes: Int32Array
     mark: NDArray[np.int16]
     word: WordArray
-    number: NDArray[np.int32]
+    number: Int32Array
 
 
 class Demand(NamedTuple):

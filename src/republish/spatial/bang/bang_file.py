@@ -12,13 +12,16 @@ Everything is built by one sort of the keys. Points can be added to an index and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from republish.arrays import BoolArray, FloatArray, Int32Array, IntArray, WordArray
 from republish.errors import CannotPublish, PolicyError
 from republish.requirements import KAnonymity, Whole, compile_rules
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial._key_bits import locate, parents_of, truncated
 from republish.spatial._threads import in_chunks, side_by_side, threads
@@ -26,14 +29,6 @@ from republish.spatial.bang._repair import dissolve, histograms_of
 from republish.spatial.bang._split import Demand, Points, split_all
 from republish.spatial.cube import Cube, LinearScale, cells
 from republish.spatial.keys import interleave, key_order
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
-    from republish.requirements.rules import Rules
 
 _GRAIN = 20_000
 _MOST_LEVELS = 32_000
@@ -75,7 +70,6 @@ class BangIndex:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks, one a region."""
         return len(self.level)
 
     def find(self, points: FloatArray) -> IntArray:
@@ -288,7 +282,7 @@ def _split_full(
     order = key_order(keys if len(rows) == len(block) else keys[:, rows])
     if len(level) > 1:
         order = order[np.argsort(block[rows][order], kind="stable")]
-    ordered: NDArray[np.int32] = rows[order].astype(np.int32)
+    ordered: Int32Array = rows[order].astype(np.int32)
     ends = np.cumsum(np.bincount(block[ordered], minlength=len(level))[full])
     runs = np.column_stack([np.append(0, ends[:-1]), ends, level[full]])
     points = Points(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.kernels import kernel
 from republish.spatial.extents import HIERARCHY, ancestor, extent
-
-if TYPE_CHECKING:
-    from republish.arrays import FloatArray, IntArray
 
 
 class BlockBoxes(NamedTuple):

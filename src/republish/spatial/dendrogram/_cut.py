@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.kernels import kernel
+from republish.requirements.base import Counts, Rules
 from republish.requirements.rules import satisfied
-
-if TYPE_CHECKING:
-    from republish.arrays import BoolArray, IntArray
-    from republish.requirements.base import Counts
-    from republish.requirements.rules import Rules
 
 
 @kernel

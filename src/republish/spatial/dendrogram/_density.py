@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.kernels import kernel
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
 
 
 @kernel

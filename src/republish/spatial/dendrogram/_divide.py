@@ -7,19 +7,16 @@ dimension in the order of their centres.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.kernels import kernel
+from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial._key_bits import longer
-from republish.spatial.dendrogram._boxes import share
-
-if TYPE_CHECKING:
-    from republish.arrays import FloatArray, IntArray
-    from republish.requirements.rules import Rules
-    from republish.spatial.dendrogram._boxes import BlockBoxes
+from republish.spatial.dendrogram._boxes import BlockBoxes, share
 
 # Larger sets choose their dimension by a sample; where many groups fit, also the place of the cut.
 _SAMPLE = 64

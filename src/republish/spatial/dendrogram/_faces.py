@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import IntArray, WordArray
 from republish.kernels import kernel
 from republish.spatial._key_bits import bit_at, enclosing
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray, WordArray
 
 _WORD = 64
 

@@ -11,28 +11,23 @@ blocks, never the points, and the groups of a larger k are unions of those of a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
+from republish.microdata import Axis
+from republish.requirements.base import Rules
 from republish.spatial._threads import in_chunks, side_by_side, threads
-from republish.spatial.bang.bang_file import size_rules
+from republish.spatial.bang.bang_file import BangIndex, Sensitive, size_rules
 from republish.spatial.dendrogram._boxes import BlockBoxes, bounds
 from republish.spatial.dendrogram._cut import cut_by_rules, cut_by_size, node_sizes
 from republish.spatial.dendrogram._density import merge_dense
 from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
 from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
 from republish.spatial.extents import axis_arrays
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from republish.arrays import FloatArray, IntArray
-    from republish.microdata import Axis
-    from republish.requirements.rules import Rules
-    from republish.spatial.bang.bang_file import BangIndex, Sensitive
 
 MERGES = ("penalty", "density")
 _FEWEST = 5_000

@@ -7,18 +7,15 @@ at a threshold to the left: equal values stay together and leaves are disjoint b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from republish.arrays import FloatArray, Int32Array, Int64Array
 from republish.kernels import kernel
+from republish.requirements.base import Rules
 from republish.requirements.rules import rows_satisfy, satisfied
 from republish.spatial.quickselect import quickselect
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from republish.requirements.rules import Rules
 
 ABSENT = -1.0
 _APART = -0.5  # between the missing values and all others
@@ -27,20 +24,18 @@ _APART = -0.5  # between the missing values and all others
 class _TilingRows(NamedTuple):
     """The permuted rows, and what each node needs for a moment."""
 
-    points: NDArray[np.float64]
-    number: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    scratch: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    bounds: NDArray[np.float64]
-    threshold: NDArray[np.float64]
-    cost: NDArray[np.float64]
+    points: FloatArray
+    number: Int64Array
+    codes: Int32Array
+    scratch: FloatArray
+    counts: Int64Array
+    bounds: FloatArray
+    threshold: FloatArray
+    cost: FloatArray
 
 
 @kernel
-def tile(
-    points: NDArray[np.float64], codes: NDArray[np.int32], rules: Rules, buffer: int, packed: bool
-) -> NDArray[np.int32]:
+def tile(points: FloatArray, codes: Int32Array, rules: Rules, buffer: int, packed: bool) -> Int32Array:
     """Return the leaf of each row, numbered in the order of the tree; `points` and `codes` are permuted.
 
     All rows together must satisfy the rules. A node of more rows than `buffer` is cut where a sample says.
@@ -206,7 +201,7 @@ def _partition(rows: _TilingRows, axis: int, threshold: float, begin: int, end: 
 
 
 @kernel
-def scan(sizes: NDArray[np.int64], histograms: NDArray[np.int64], rules: Rules) -> NDArray[np.int32]:
+def scan(sizes: Int64Array, histograms: Int64Array, rules: Rules) -> Int32Array:
     """Return the group of each leaf: neighbours in the order of the tree, joined until they satisfy the rules.
 
     `histograms[leaf]` is read only where more than the size matters. All leaves together must satisfy the

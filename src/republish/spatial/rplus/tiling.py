@@ -14,18 +14,15 @@ neighbours until they are enough: the rows themselves are not looked at again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
+from republish.microdata import Microdata
 from republish.requirements import KAnonymity, Requirement, Whole, compile_rules, satisfied
-from republish.requirements.rules import Rules
+from republish.requirements.base import Rules
 from republish.spatial.rplus._kernel import ABSENT, scan, tile
-
-if TYPE_CHECKING:
-    from republish.arrays import FloatArray, IntArray
-    from republish.microdata import Microdata
 
 BUFFER = 4096
 _ENTRIES = 1 << 26  # of histograms in memory: a leaf a row, a code a column
@@ -46,12 +43,10 @@ class RPlusIndex:
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are."""
         return int(self.leaf.max()) + 1 if len(self.leaf) else 0
 
     @property
     def sizes(self) -> IntArray:
-        """Rows of every leaf."""
         return np.bincount(self.leaf, minlength=self.leaves)
 
     def cut(self, k: int, require: tuple[Requirement, ...] = ()) -> IntArray:

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -50,11 +51,9 @@ class Job:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still to end."""
         return self.state in OPEN
 
     def as_dict(self) -> dict[str, Any]:
-        """A JSON document."""
         document = asdict(self)
         del document["before"]
         return document
@@ -100,15 +99,12 @@ class Worker:
         return not self._last and self._process.poll() is None
 
     def end(self) -> None:
-        """End it now."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                with suppress(OSError):
                     pipe.close()
-                except OSError:
-                    continue
 
 
 class Jobs:
@@ -156,7 +152,6 @@ class Jobs:
             self._require_free(job)
 
     def get(self, job: str) -> Job:
-        """The job of that id."""
         with self._lock:
             if job not in self._jobs:
                 raise NotFound(
@@ -166,7 +161,6 @@ class Jobs:
             return self._jobs[job]
 
     def all(self) -> list[Job]:
-        """All jobs that are remembered, oldest first."""
         with self._lock:
             return list(self._jobs.values())
 

@@ -14,13 +14,13 @@ import resource
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from republish.errors import RepublishError
+from republish.errors import REPORT_IT, RepublishError, fault_of
 from republish.sources.panics import is_panic
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
 
     series = Series.open(task["root"])
     known = len(series.ledger.entries())
-    try:
+    with closing(series.ledger):
         require_known(series.schema, Path(task["view"]))
         done = series.publish(
             Path(task["view"]),
@@ -62,8 +62,6 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             meant=task.get("meant", ()),
         )
         note = note_since(series, known)
-    finally:
-        series.ledger.close()
     result = done.as_dict()
     del result["folder"]
     result |= {"number": done.number, "head": head, "upload_digest": task.get("digest")}
@@ -76,6 +74,8 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             "kind": "LimitBroken",
             "result": result,
         }
+    if done.sample:  # of what would be published, and nothing that the gate refuses
+        result["sample"] = [{"columns": head.columns, "rows": head.rows()} for head in done.sample]
     return {"result": result}
 
 
@@ -101,7 +101,7 @@ def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
     from republish.series import Series
 
     series = Series.open(task["root"])
-    try:
+    with closing(series.ledger):
         say({"step": "reading the releases", "done": 0, "of": 0})
         found = assess(
             series,
@@ -110,8 +110,6 @@ def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
             lambda done, of: say({"step": "attacking", "done": done, "of": of}),
         )
         keep(series, found)
-    finally:
-        series.ledger.close()
     return {"result": found.as_dict()}
 
 
@@ -132,12 +130,7 @@ def outcome_of(task: dict[str, Any], say: Say) -> dict[str, Any]:
     except BaseException as problem:
         if not isinstance(problem, Exception) and not is_panic(problem):
             raise
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        words = (
-            f"an unforeseen {type(problem).__name__} at {Path(where.filename).name}:{where.lineno}. Please report it "
-            "with this line; `republish verify` tells whether what was published before is intact"
-        )
-        return {"failed": words, "kind": "Unforeseen"}
+        return {"failed": f"an unforeseen {fault_of(problem)}. {REPORT_IT}", "kind": "Unforeseen"}
 
 
 def _listen(source: IO[bytes], tasks: queue.SimpleQueue[dict[str, Any]]) -> None:
@@ -164,12 +157,8 @@ def main() -> None:
 
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
-    for name in (
-        "republish.publishing.run",
-        "republish.attacks.assessments",
-        "republish.attacks",
-    ):  # before there is work
-        import_module(name)
+    for name in ("publishing.run", "attacks.assessments", "attacks"):  # before there is work
+        import_module(f"republish.{name}")
     while True:
         found = outcome_of(tasks.get(), say)
         last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_KB

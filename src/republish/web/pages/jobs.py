@@ -52,7 +52,6 @@ class JobPages(Page):
         self._trials: dict[str, _Trial] = {}
 
     def publish(self, request: Request, error: Any = None, status: int = 200) -> Response:
-        """Where a view is uploaded."""
         found = self.desk.one(request.path_params["name"])
         running = next(
             (job for job in self.desk.jobs.all() if job.series == found.name and job.is_open), None
@@ -61,7 +60,6 @@ class JobPages(Page):
         return self.page(request, "publish.html", status, s=found, running=running, error=error)
 
     def take_view(self, request: Request, form: FormData) -> Response:
-        """Keep an uploaded view and go on to the check."""
         name = request.path_params["name"]
         self.desk.path(name)
         try:
@@ -71,7 +69,6 @@ class JobPages(Page):
         return to(f"/s/{quote(name)}/publish/{upload}")
 
     def check(self, request: Request, error: Any = None, as_of: str = "", status: int = 200) -> Response:
-        """How an uploaded view compares with the series, and the date of its release."""
         name, upload = request.path_params["name"], request.path_params["upload"]
         found, check = self.desk.one(name), self.desk.check(name, upload)
         roles = {column["name"]: column["role"] for column in found.columns}
@@ -132,7 +129,6 @@ class JobPages(Page):
         return self._trials.get(job) if ended else None
 
     def job(self, request: Request) -> Response:
-        """A job with its progress or its result."""
         found = self._job(request)
         return self.page(request, "job.html", 404 if found["job"] is None else 200, **found)
 
@@ -171,7 +167,6 @@ class JobPages(Page):
     def attack(
         self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
     ) -> Response:
-        """Where an adversary is chosen, and what earlier ones found."""
         from republish.attacks import without_views
 
         found = self.desk.one(request.path_params["name"])
@@ -202,7 +197,6 @@ class JobPages(Page):
         )
 
     def start_attack(self, request: Request, form: FormData) -> Response:
-        """Start the attacks that were asked for."""
         asked: dict[str, Any] = {
             "compromised": text(form, "compromised"),
             "event_lists": "event_lists" in form,

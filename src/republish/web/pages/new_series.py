@@ -10,9 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from republish.errors import RepublishError
+from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
-from republish.web import NotFound
+from republish.web import DeskError, NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
 
@@ -32,11 +33,9 @@ class NewSeriesPages(Page):
     """Upload, roles and method, create."""
 
     def new(self, request: Request, error: Any = None, status: int = 200) -> Response:
-        """Where the first file of a new series is uploaded."""
         return self.page(request, "new.html", status, here="new", error=error)
 
     def take_first(self, request: Request, form: FormData) -> Response:
-        """Keep the first file and go on to its columns, if they can be read."""
         try:
             upload = self._upload(form)
             self.desk.propose(upload)
@@ -47,7 +46,6 @@ class NewSeriesPages(Page):
     def roles(
         self, request: Request, error: Any = None, form: FormData | None = None, status: int = 200
     ) -> Response:
-        """Proposed roles, methods and gate of a new series."""
         upload = request.path_params["upload"]
         proposed = self.desk.propose(upload)
         columns = proposed["columns"]
@@ -56,13 +54,16 @@ class NewSeriesPages(Page):
             "publisher": "tau-safety",
             "gate": True,
             "one_table": False,
+            "form": ONE_TABLE,
+            "people_k": TwoTables().k,
+            "presence_public": False,
             "no_sensitive": False,
             "max_determined": 1,
             "gate_compromised": 4,
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
-                key: key in form for key in ("gate", "one_table", "no_sensitive")
+                key: key in form for key in ("gate", "one_table", "no_sensitive", "presence_public")
             }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
             columns = [
@@ -85,7 +86,6 @@ class NewSeriesPages(Page):
         )
 
     def create(self, request: Request, form: FormData) -> Response:
-        """Make the series and go on to its first release."""
         upload, name, publisher = request.path_params["upload"], text(form, "name"), text(form, "publisher")
         try:
             named = zip(form.getlist("column"), form.getlist("role"), form.getlist("kind"), strict=True)
@@ -113,6 +113,7 @@ class NewSeriesPages(Page):
                 gate,
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
+                form=_form(form),
             )
         except NotFound:
             raise
@@ -148,3 +149,13 @@ class NewSeriesPages(Page):
                 }
             )
         return methods
+
+
+def _form(form: FormData) -> dict[str, Any] | None:
+    """The form of the series that was chosen, as series.toml has it."""
+    if text(form, "form") != TWO_TABLES:
+        return None
+    k = text(form, "people_k")
+    if not k.isdigit():
+        raise DeskError("how many people look alike must be a whole number")
+    return {"name": TWO_TABLES, "k": int(k), "presence": PRESENCE["presence_public" in form]}

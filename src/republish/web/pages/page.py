@@ -18,17 +18,10 @@ import republish
 from republish.errors import RepublishError
 from republish.show.numbers import size, written_moment
 from republish.web import DeskError, charts
-from republish.web.errors import sentence, status_of
+from republish.web.errors import heading_of, sentence, status_of
 
 if TYPE_CHECKING:
     from republish.web.desk import Desk
-
-_HEADINGS = {
-    404: "There is nothing here",
-    409: "Not now",
-    413: "The file is too large",
-    415: "This is not a table",
-}
 
 
 @cache
@@ -60,9 +53,11 @@ class Page:
         self.environment = environment()
 
     def page(self, request: Request, template: str, status: int = 200, **given: Any) -> HTMLResponse:
-        """A page, with what every page needs."""
         limit = self.desk.uploads.limit
-        ours = {"csrf": csrf_of(request), "limit": limit, "limit_words": size(limit)}
+        csrf = str(
+            getattr(request.state, "csrf", "") or ""
+        )  # the token that forms of this visitor must carry
+        ours = {"csrf": csrf, "limit": limit, "limit_words": size(limit)}
         return HTMLResponse(self.environment.get_template(template).render(**ours, **given), status)
 
     def _upload(self, form: FormData) -> str:
@@ -70,11 +65,6 @@ class Page:
         if file is None or isinstance(file, str) or not file.filename:
             raise DeskError("no file was chosen; choose a CSV or Parquet file")
         return self.desk.upload(file)
-
-
-def csrf_of(request: Request) -> str:
-    """The token that forms of this visitor must carry."""
-    return str(getattr(request.state, "csrf", "") or "")
 
 
 def to(address: str) -> Response:
@@ -101,8 +91,7 @@ def share(form: FormData, name: str, what: str) -> float:
 
 def said(problem: RepublishError) -> dict[str, str]:
     """A refusal as a page says it."""
-    heading = _HEADINGS.get(status_of(problem), "That did not work")
-    return {"title": heading, "message": sentence(plain(str(problem)))}
+    return {"title": heading_of(status_of(problem)), "message": sentence(plain(str(problem)))}
 
 
 def plain(message: str) -> str:

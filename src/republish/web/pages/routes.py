@@ -37,27 +37,24 @@ def router(desk: Desk) -> APIRouter:
     """The routes of all pages."""
     pages, made = Pages(desk), APIRouter()
 
+    def shown(answer: Callable[..., Response], request: Request, *form: FormData) -> Response:
+        try:
+            return answer(request, *form)
+        except RepublishError as problem:
+            return pages.page(request, "problem.html", status_of(problem), error=said(problem), back=None)
+
     def shows(answer: Callable[[Request], Response]) -> Answer:
         async def endpoint(request: Request) -> Response:
-            try:
-                return await run_in_threadpool(answer, request)
-            except RepublishError as problem:
-                return await run_in_threadpool(refused, request, problem)
+            return await run_in_threadpool(shown, answer, request)
 
         return endpoint
 
     def takes(answer: Callable[[Request, FormData], Response]) -> Answer:
         async def endpoint(request: Request) -> Response:
-            try:
-                async with request.form(max_files=1, max_fields=5_000) as form:
-                    return await run_in_threadpool(answer, request, form)
-            except RepublishError as problem:
-                return await run_in_threadpool(refused, request, problem)
+            async with request.form(max_files=1, max_fields=5_000) as form:
+                return await run_in_threadpool(shown, answer, request, form)
 
         return endpoint
-
-    def refused(request: Request, problem: RepublishError) -> Response:
-        return pages.page(request, "problem.html", status_of(problem), error=said(problem), back=None)
 
     release = "/s/{name}/r/{number:int}"
     for path, answer in {

@@ -19,12 +19,10 @@ class SeriesPages(Page):
     """Nothing is changed by these."""
 
     def home(self, request: Request) -> Response:
-        """All series."""
         broken = self.desk.broken()
         return self.page(request, "home.html", here="home", all=self.desk.series(), broken=broken)
 
     def series(self, request: Request) -> Response:
-        """One series: risk and usefulness over time, gate, timeline."""
         found = self.desk.one(request.path_params["name"])
         serial, says = charts.serial(found)
         return self.page(
@@ -39,7 +37,6 @@ class SeriesPages(Page):
         )
 
     def release(self, request: Request) -> Response:
-        """One release: picture, sizes, measures, promises, download."""
         name, which = request.path_params["name"], request.path_params["number"]
         found = self.desk.one(name)
         release = next((one for one in found.releases if one.number == which), None)
@@ -60,6 +57,7 @@ class SeriesPages(Page):
             r=release,
             files=files,
             measures=charts.measures(release.measures),
+            batches=self.desk.release_batches(name, which),
             **drawn,
         )
 
@@ -91,20 +89,17 @@ class SeriesPages(Page):
         }
 
     def file(self, request: Request) -> Response:
-        """A file of a release."""
         name, which = request.path_params["name"], request.path_params["number"]
         file, wanted = request.path_params["file"], request.query_params.get("withdrawn") == "yes"
         found = self.desk.file(name, which, file, wanted)
         return sent(found, f"{name}-{which:04d}-{file.rpartition('/')[2]}")
 
     def report(self, request: Request) -> Response:
-        """The disclosure report as a file of its own."""
         name = request.path_params["name"]
         kept = f"attachment; filename*=UTF-8''{quote(f'{name}-report.html')}"
         return HTMLResponse(self.desk.report(name), headers={"Content-Disposition": kept})
 
     def login(self, request: Request) -> Response:
-        """Where the token is asked for."""
         wrong = {"message": "That token is not right; the desk printed it when it was started."}
         error = wrong if "wrong" in request.query_params else None
         return self.page(request, "login.html", bare=True, error=error)

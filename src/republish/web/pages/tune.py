@@ -26,7 +26,6 @@ class TunePages(Page):
     """Nothing is searched here, for that takes hours; it is done from the command line."""
 
     def tune(self, request: Request) -> Response:
-        """The map of what `tune` tried."""
         name = request.path_params["name"]
         found, searches = self.desk.one(name), self.desk.tuned(name)
         if not searches:

@@ -18,7 +18,7 @@ from republish.sources.panics import is_panic
 from republish.sources.tables import header, read_table
 
 if TYPE_CHECKING:
-    from republish.schema.schema import Schema
+    from republish.schema import Schema
 
 _NONE_THERE = "none of the expected columns is there; does the file have a header line?"
 

@@ -85,7 +85,6 @@ class Receiver:
         return Upload(self.id, path, self._bytes, kind, self._digest.hexdigest())
 
     def discard(self) -> None:
-        """Remove what came in."""
         self._file.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -96,7 +95,8 @@ class Uploads:
     def __init__(self, limit: int = LIMIT, parent: Path | None = None) -> None:
         self.limit = limit
         above = Path(parent or tempfile.gettempdir())
-        _remove_abandoned(above)
+        for folder in _abandoned(above):
+            shutil.rmtree(folder, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
         self._held = _hold(self.folder)
         self._lock = threading.Lock()
@@ -105,7 +105,6 @@ class Uploads:
         self._doomed: set[str] = set()
 
     def receive(self) -> Receiver:
-        """Begin an upload."""
         self._expire()
         if len(self._uploads) >= _AT_ONCE:
             raise Busy(f"the desk keeps at most {_AT_ONCE} uploads; publish or delete some of them first")
@@ -129,7 +128,6 @@ class Uploads:
             raise
 
     def get(self, upload: str) -> Upload:
-        """The upload of that id."""
         self._expire()
         with self._lock:
             if upload not in self._uploads:
@@ -172,7 +170,6 @@ class Uploads:
             shutil.rmtree(found[0].path.parent, ignore_errors=True)
 
     def close(self) -> None:
-        """Erase everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._held is not None:
             os.close(self._held)
@@ -246,6 +243,7 @@ def _hold(folder: Path) -> int | None:
 
 
 def _abandoned(above: Path) -> Iterator[Path]:
+    """What desks left that were killed."""
     for folder in above.glob(f"{_PREFIX}*"):
         if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
             continue
@@ -260,9 +258,3 @@ def _abandoned(above: Path) -> Iterator[Path]:
             continue
         finally:
             os.close(descriptor)
-
-
-def _remove_abandoned(above: Path) -> None:
-    """Erase what desks left that were killed."""
-    for folder in _abandoned(above):
-        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,176 @@
+"""`verify`: a series, a table or two tables checked for what is promised of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from republish.cli.engine_options import EngineOptions, engine_of
+from republish.cli.options import gathered, option
+from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.show.numbers import number
+from republish.show.promises import extended_words, promised_of_groups
+
+if TYPE_CHECKING:
+    from republish.gate.verdict import Verdict
+    from republish.parts import Engine
+    from republish.series import Series
+    from republish.verify.check import Verification
+    from republish.verify.series import SeriesVerification
+
+_CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What is asked of tables that any tool made."""
+
+    schema: Path | None = option(None, "For tables: their schema.toml.")
+    require: str = option("", 'For tables: what to check, "k=5,l=2,t=0.4"; of two tables, what of batches.')
+    people_require: str = option("", 'Of two tables: what to check of groups of people, "k=5".')
+
+
+@gathered
+def verify(
+    target: Annotated[Path, typer.Argument(help="Folder of a series, or any table (CSV or Parquet).")],
+    values: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Of two tables that of values (batch, value, count); the first is that of people."
+        ),
+    ] = None,
+    *,
+    asked: TableOptions,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="For a series: also make the attacks of its gate once more.")
+    ] = False,
+    engine: EngineOptions,
+    as_json: Json = False,
+) -> None:
+    """Recompute every promise from what is stored; exit 1 where one does not hold."""
+    from republish.errors import PolicyError
+
+    if not target.exists():
+        raise PolicyError(f"there is no series and no table at {target}")
+    if target.is_dir():
+        if values is not None:
+            raise PolicyError(
+                "a series is verified alone; two tables are two files: that of people, that of values"
+            )
+        if asked != TableOptions():
+            raise PolicyError(
+                "a series is checked for what its own policy promises; --schema, --require and --people-require are "
+                "for tables"
+            )
+        with engine_of(engine) as where:
+            _verify_series(target, gate, where, as_json)
+    else:
+        if engine != EngineOptions():
+            raise PolicyError("--engine, --master and --part-rows are for a series; a table is verified here")
+        _verify_tables(target, values, asked, as_json)
+
+
+def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
+    from republish.series import Series
+
+    opened = Series.open(folder).snapshot()
+    with counted("verifying") as progress:
+        found = opened.verify(progress, where)
+        verdict = _judged_again(opened) if gate else None
+    passed = verdict is None or verdict.passed
+    if as_json:
+        say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})
+    else:
+        for problem in found.problems:
+            say(f"problem: {problem}")
+        for release, verification in found.releases.items():
+            _say_broken(f"release {release}: ", verification)
+        records = opened.records
+        promised = records[-1].payload["promises"] if records else opened.policy.promises
+        if found.holds:
+            say(
+                f"verified: {len(found.releases)} releases, chain and files intact, {promised_of_groups(promised)}; "
+                f"over the series: {'; '.join(promised['series']) or 'nothing promised'}"
+            )
+            _say_extended(found)
+            for promise in found.not_recomputable:
+                say(
+                    f"          but not {promise}: it was checked when each release was published and cannot be "
+                    "recomputed, since raw quasi-identifiers are not stored"
+                )
+            skipped = {r: sum(c.unchecked for c in v.checks) for r, v in found.releases.items()}
+            if any(skipped.values()):
+                affected = sum(map(bool, skipped.values()))
+                say(
+                    f"          but {number(sum(skipped.values()))} groups of {affected} releases could not be "
+                    "checked: they hold people whose history was forgotten"
+                )
+            if any(promise.partition("=")[0] in _CONSTANT_SIGNATURES for promise in promised["series"]):
+                say(
+                    f"          {number(found.new_lives)} changed values began a new life, "
+                    "in which the signature need not be the old one"
+                )
+        if verdict is not None:
+            say(f"gate: {'passed' if passed else 'NOT passed'}, attacked once more as the series is stored")
+            for note in verdict.notes:
+                say(f"note: {note}")
+            for breach in verdict.breaches:
+                say(f"broken: {breach.sentence()}")
+    raise typer.Exit(0 if found.holds and passed else 1)
+
+
+def _judged_again(series: Series) -> Verdict:
+    from republish.gate.run import judge_again
+
+    return judge_again(series)
+
+
+def _say_extended(found: SeriesVerification) -> None:
+    """How many people crossing cells concern, in all releases."""
+    noted = {release: sum(check.noted for check in one.checks) for release, one in found.releases.items()}
+    if any(noted.values()):
+        most = max(noted, key=lambda release: noted[release])
+        say(f"          in release {most}, the most of all, {extended_words(noted[most])}")
+
+
+def _verify_tables(table: Path, values: Path | None, asked: TableOptions, as_json: bool) -> None:
+    """Check one table, or two, that any tool made."""
+    from republish.errors import PolicyError
+    from republish.requirements import parse_requirements
+    from republish.schema import read_schema
+    from republish.verify.table import verify_table
+    from republish.verify.two_tables import verify_two_tables
+
+    if values is None and asked.people_require:
+        raise PolicyError("--people-require is for two tables: republish verify PEOPLE VALUES --schema FILE")
+    if asked.schema is None or not (asked.require or asked.people_require):
+        example = '--require "k=5,l=2"' if values is None else '--require "l=2" --people-require "k=5"'
+        raise PolicyError(f"to check a table give --schema FILE and --require, for example {example}")
+    schema, require = read_schema(asked.schema), parse_requirements(asked.require)
+    if values is None:
+        found = verify_table(table, schema, require)
+    else:
+        found = verify_two_tables(table, values, schema, require, parse_requirements(asked.people_require))
+    if as_json:
+        say_json(found.as_dict())
+    else:
+        size = (
+            f"{number(found.rows)} rows, {number(found.groups)} groups, {number(found.suppressed)} suppressed"
+        )
+        if found.batches is not None:
+            size = (
+                f"{number(found.rows)} people, {number(found.groups)} groups, {number(found.batches)} batches"
+            )
+        say(size)
+        rows = [(c.promise, c.holds, c.reached, c.groups, c.rows) for c in found.checks]
+        say_table(("promise", "holds", "weakest group", "groups against it", "rows against it"), rows)
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def _say_broken(where: str, verification: Verification) -> None:
+    for check in verification.checks:
+        if not check.holds:
+            say(f"broken: {where}{check.sentence()}")

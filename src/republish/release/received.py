@@ -1,0 +1,114 @@
+"""A release as a recipient has it: the folder with its tables and `about.json`, without schema, ledger or secret."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from republish.errors import ViewError
+from republish.release.release import ABOUT, TABLE_CSV, TABLE_PARQUET
+from republish.release.two_tables import (
+    BATCH,
+    COUNT,
+    PEOPLE_CSV,
+    PEOPLE_PARQUET,
+    VALUES_CSV,
+    VALUES_PARQUET,
+    stored_counterfeits,
+)
+from republish.sources.paths import read_csv, read_parquet
+
+PERSON, WEIGHT = "person", "weight"
+
+
+@dataclass(frozen=True)
+class ReceivedRelease:
+    """The tables of one release, whatever its form.
+
+    Attributes:
+        about: what `about.json` says.
+        people: one line a person, or a published row where there is one table, numbered by `person` from 1.
+        values: how often each value is counted in each batch, or group where there is one table.
+        sensitive: the name of the sensitive column; None where there is none.
+        counterfeits: how many values of a batch, or rows of a group, belong to nobody.
+    """
+
+    about: dict[str, Any]
+    people: pl.DataFrame
+    values: pl.DataFrame
+    sensitive: str | None
+    counterfeits: pl.DataFrame
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether people and values are published in two tables."""
+        return BATCH in self.values.columns
+
+    @cached_property
+    def weights(self) -> pl.DataFrame:
+        """Of every person each value she may have, and its weight; all weights add up to the number of people.
+
+        In two tables a weight is the share of her batch that has the value, or of the whole release where she has no
+        batch. In one table a row has its value, with the share of its group that is no counterfeit as weight.
+        """
+        if self.sensitive is None:
+            raise ViewError("this release has no sensitive column, so there is no value to weigh")
+        if not self.two_tables:
+            sizes = self.people.group_by("group").len("rows").join(self.counterfeits, on="group", how="left")
+            real = (1 - pl.col("count").fill_null(0) / pl.col("rows")).alias(WEIGHT)
+            by_row = self.people.join(
+                sizes.select("group", real), on="group", how="left", maintain_order="left"
+            )
+            return by_row.select(PERSON, self.sensitive, WEIGHT)
+        shares = self.values.with_columns((pl.col(COUNT) / pl.col(COUNT).sum().over(BATCH)).alias(WEIGHT))
+        known = self.people.filter(pl.col(BATCH).is_not_null()).select(PERSON, BATCH)
+        found = known.join(shares, on=BATCH, how="inner").select(PERSON, self.sensitive, WEIGHT)
+        overall = self.values.group_by(self.sensitive).agg(pl.col(COUNT).sum())
+        overall = overall.select(self.sensitive, (pl.col(COUNT) / pl.col(COUNT).sum()).alias(WEIGHT))
+        alone = self.people.filter(pl.col(BATCH).is_null()).select(PERSON).join(overall, how="cross")
+        return pl.concat([found, alone]).sort(PERSON, self.sensitive)
+
+    def joined(self) -> pl.DataFrame:
+        """The people with every value they may have and its weight: what a weighted analysis reads."""
+        own = self.people.drop(self.sensitive or "", strict=False)
+        return own.join(self.weights, on=PERSON, how="inner", maintain_order="left")
+
+
+def read_received(folder: str | Path) -> ReceivedRelease:
+    """The release in a folder such as `releases/0001`: its tables from Parquet, or from CSV where there is no other."""
+    place = Path(folder)
+    try:
+        about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
+        sensitive = next((one["name"] for one in about["columns"] if one["role"] == "sensitive"), None)
+        two = (place / PEOPLE_PARQUET).exists() or (place / PEOPLE_CSV).exists()
+        people = _table(place, *((PEOPLE_PARQUET, PEOPLE_CSV) if two else (TABLE_PARQUET, TABLE_CSV)))
+        values = _table(place, VALUES_PARQUET, VALUES_CSV) if two else _counted(people, sensitive)
+        held = stored_counterfeits(place)
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        raise ViewError(
+            f"{place} must be the folder of a release, with {ABOUT} and {PEOPLE_CSV} and {VALUES_CSV}, or {TABLE_CSV}; "
+            "something of it is missing or damaged: ask for the folder again"
+        ) from None
+    counterfeits = pl.DataFrame(schema={"group": pl.Int32, "count": pl.Int64}) if held is None else held
+    if two:
+        counterfeits = counterfeits.rename({"group": BATCH})
+    return ReceivedRelease(about, people.with_row_index(PERSON, 1), values, sensitive, counterfeits)
+
+
+def _table(folder: Path, parquet: str, csv: str) -> pl.DataFrame:
+    if (folder / parquet).exists():
+        return read_parquet(folder / parquet)
+    numbers = {"group": pl.Int32, BATCH: pl.Int32, COUNT: pl.Int64}
+    found = read_csv(folder / csv, infer_schema=False)
+    return found.cast({name: kind for name, kind in numbers.items() if name in found.columns})
+
+
+def _counted(table: pl.DataFrame, sensitive: str | None) -> pl.DataFrame:
+    """How often each value is counted in each group."""
+    by = ["group", *([sensitive] if sensitive else [])]
+    return table.group_by(by).len(COUNT).sort(by).cast({COUNT: pl.Int64})
