@@ -112,7 +112,11 @@ def published(views: Views, form: rp.TwoTables | None, publisher: Any, folder: P
     series = rp.Series.create(folder, views.schema, publisher, seed=7, one_table=True, form=form)
     began, done = time.perf_counter(), []
     for file in views.files:
-        done.append(series.publish(file, meant=MEANT))
+        try:
+            done.append(series.publish(file, meant=MEANT))
+        except rp.CannotPublish:
+            where = "two tables" if form else "one table"
+            return f"| {views.name} | {publisher.name} | {where} | refuses release {len(done) + 1} |"
     seconds, last = time.perf_counter() - began, len(views.files)
     release = series.release(last)
     view = aligned(rp.read_view(views.files[-1], views.schema, series.known_values()), release.people)

@@ -37,7 +37,8 @@ from republish.release.release import Release, build_release
 from republish.release.two_tables import read_release
 from republish.schema import Category, Number, Ordered, Schema
 from republish.spatial.nested import parents
-from republish.verify.table import verify_against_view, verify_release, verify_table
+from republish.verify.table import verify_against_view, verify_table
+from republish.verify.two_tables import verify_release
 
 maybe = lambda strategy: st.none() | strategy  # noqa: E731
 ROWS = st.tuples(
