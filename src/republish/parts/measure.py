@@ -238,7 +238,8 @@ def measure_in_parts(
     """The measures of every release, by its number, from the stored tables.
 
     With `truth`, the raw views, one a release, also the query error, as `measure` finds it. Divergence and record
-    linkage stay `None`: for every tuple of the view they need all groups of the release that could hold it.
+    linkage stay `None`: for every tuple of the view they need all groups of the release that could hold it. So do the
+    error of queries with a value and the information kept, for which batches and cells must meet.
     """
     schema, tables = series.schema, stored_tables(series, part_rows, parts)
     releases = [one for one in tables if one.shows != VALUES]

@@ -448,7 +448,7 @@ def test_the_command_verifies_with_an_engine(
         yield Here(parts=3)
 
     expected = series.verify().as_dict()
-    monkeypatch.setattr("republish.cli.inspection.engine_of", parts)
+    monkeypatch.setattr("republish.cli.verify.engine_of", parts)
     done = CliRunner().invoke(
         app,
         [
