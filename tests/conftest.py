@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from republish import LDiversity, Mondrian, Series, read_schema
+from republish import LDiversity, Mondrian, Series, TauSafety, read_schema
 from republish.datasets import hospital
 from republish.ledger import catalogue
+from republish.release.forms import TwoTables
 
 settings.register_profile("republish", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("republish")
@@ -66,6 +67,15 @@ def hospital_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def views(hospital_folder: Path) -> list[Path]:
     return sorted((hospital_folder / "views").iterdir())
+
+
+@pytest.fixture
+def two_tables(tmp_path: Path, hospital_folder: Path) -> Iterator[Series]:
+    """A fresh series under tau-safety with m=3 in two tables with k=5."""
+    schema = read_schema(hospital_folder / "schema.toml")
+    made = Series.create(tmp_path / "two", schema, TauSafety(3), seed=3, form=TwoTables(5))
+    yield made
+    made.ledger.close()
 
 
 @pytest.fixture

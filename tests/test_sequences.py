@@ -407,7 +407,7 @@ MACHINES = [
 ]
 
 
-DIVIDED = [weeks for weeks in MACHINES if weeks.form is None]
+DIVIDED = [weeks for weeks in MACHINES if weeks is not WholeBucketWeeks]
 
 
 @pytest.fixture(autouse=True)

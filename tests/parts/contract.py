@@ -12,12 +12,13 @@ from publishers.test_contract import people
 from republish import BangA, CannotPublish, LedgerError, Mondrian, SchemaError, Series, ViewError
 from republish.parts import Engine
 from republish.publishers import Publisher
+from republish.release.forms import TwoTables
 from republish.secret import VARIABLE
 from republish.sources.paths import read_parquet
 
 
-def series(folder: Path, publisher: Publisher, seed: int = 3) -> Series:
-    return Series.create(folder, SCHEMA, publisher, seed=seed, one_table=True)
+def series(folder: Path, publisher: Publisher, seed: int = 3, form: TwoTables | None = None) -> Series:
+    return Series.create(folder, SCHEMA, publisher, seed=seed, one_table=True, form=form)
 
 
 def table(made: Series, number: int) -> pl.DataFrame:

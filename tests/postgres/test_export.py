@@ -24,11 +24,15 @@ from republish import (
     Number,
     Schema,
     Series,
+    TauSafety,
     read_schema,
 )
 from republish.ledger import Ledger
+from republish.parts import Here
 from republish.publishing.export_postgres import ExportError, export
 from republish.publishing.maintenance import withdraw
+from republish.release.forms import TwoTables
+from republish.sources.paths import read_parquet
 
 AWKWARD = ['he said "no"', "back\\slash", "a,b", "{x}", "NULL", "line\nbreak", " blank ", "é|ö", "100%", "{}"]
 """Texts that one spelling or the other of COPY, CSV or arrays could break."""
@@ -142,6 +146,56 @@ def test_counterfeits_have_a_table_of_their_own(
     with pytest.raises(sql.exc.NoSuchTableError):
         stored(url, "recipients_counterfeits")
     series.ledger.close()
+
+
+@pytest.fixture
+def in_two(tmp_path: Path, hospital_folder: Path, views: list[Path]) -> Iterator[Series]:
+    """Four releases in two tables, the last ones made in parts and with counterfeits."""
+    schema = read_schema(hospital_folder / "schema.toml")
+    made = Series.create(tmp_path / "two", schema, TauSafety(3), seed=3, form=TwoTables(5))
+    for week, view in enumerate(views[:4], start=10):
+        made.publish(view, as_of=f"2026-01-{week}", engine=Here(parts=3) if week > 11 else None)
+    yield made
+    made.ledger.close()
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_two_tables_are_two_tables_with_comments(in_two: Series, url: str, number: int) -> None:
+    done = export(in_two, number, url)
+    name = f"two_{number:04d}"
+    assert (done.table, done.values, done.rows) == (name, f"{name}_values", in_two.release(number).rows)
+    folder = in_two.ledger.folder(number)
+    for table, file in ((name, "people.parquet"), (f"{name}_values", "values.parquet")):
+        held, rows = stored(url, table)
+        assert in_order(rows) == in_order(read_parquet(folder / file).to_dicts())
+        assert held.comment is not None and "In two tables, people and values by batch" in held.comment
+        assert "Every group of people satisfies: Every group holds at least 5 rows" in held.comment
+        assert all(column.comment for column in held.columns)
+    assert "null where a person's value is not counted" in str(stored(url, name)[0].columns["batch"].comment)
+    if in_two.record(number).payload["counterfeits"]:
+        counts, rows = stored(url, f"{name}_counterfeits")
+        assert [column.name for column in counts.columns] == ["batch", "count"]
+        assert sum(row["count"] for row in rows) == in_two.record(number).payload["counterfeits"]
+    assert done.as_dict()["values"] == f"{name}_values"
+
+
+def test_both_tables_are_written_or_none(in_two: Series, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from republish.publishing import export_postgres
+
+    spelled = export_postgres._csv
+    monkeypatch.setattr(
+        export_postgres, "_csv", lambda f: b"he said no\n" if "count" in f.columns else spelled(f)
+    )
+    with pytest.raises(ExportError, match="table t_values could not be written"):
+        export(in_two, 1, url, "t")
+    for name in ("t", "t_values"):
+        with pytest.raises(sql.exc.NoSuchTableError):
+            stored(url, name)
+    monkeypatch.undo()
+    export(in_two, 1, url, "t")
+    with pytest.raises(ExportError, match="table t exists already"):
+        export(in_two, 2, url, "t")
+    assert export(in_two, 2, url, "t", replace=True).values == "t_values"
 
 
 def test_a_table_in_parts_is_written_whole(

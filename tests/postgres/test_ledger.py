@@ -13,9 +13,11 @@ from earlier.make import HERE, SECRET, make_views
 from ledger.publisher import write_release
 from postgres.commands import fails, ok, start
 from postgres.server import Server
-from republish import LDiversity, LedgerError, Mondrian, PolicyError, Series, read_schema
+from republish import LDiversity, LedgerError, Mondrian, PolicyError, Series, TauSafety, read_schema
 from republish.ledger import Ledger, backup, restore
 from republish.ledger import catalogue as catalogue_module
+from republish.parts import Here
+from republish.release.forms import TwoTables
 from republish.secret import VARIABLE
 
 
@@ -34,6 +36,21 @@ def test_a_series_is_made_published_and_looked_at_by_the_command_line(
     assert "2026-01-07" in ok("history", root)
     assert "release 3" in ok("show", root, "3")
     ok("verify", root)
+
+
+def test_a_series_in_two_tables_lives_on_a_ledger_in_a_database(
+    tmp_path: Path, hospital_folder: Path, views: list[Path], url: str
+) -> None:
+    schema = read_schema(hospital_folder / "schema.toml")
+    made = Series.create(tmp_path / "two", schema, TauSafety(3), seed=3, ledger=url, form=TwoTables(5))
+    for week, view in enumerate(views[:3], start=5):
+        made.publish(view, as_of=f"2026-01-{week:02d}", engine=Here(parts=2) if week == 6 else None)
+    reader = Series.open(made.root)
+    assert [record.payload["rows"] for record in reader.records] == [400, 400, 400]
+    assert reader.cuts().cuts > 0
+    assert reader.verify().holds
+    for one in (made, reader):
+        one.ledger.close()
 
 
 def test_the_last_entry_must_be_the_expected_one(tmp_path: Path, url: str) -> None:

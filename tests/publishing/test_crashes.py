@@ -12,10 +12,12 @@ import pytest
 
 from republish import LedgerError, Series
 from republish.ledger import crash_points
+from slow import quick
 
 # What `publish` does not pass: these belong to init, restore, forget and backup, whose own tests kill there.
 _ELSEWHERE = {"created-folders", "built-aside", "folder-made", "erased", "backup-written"}
 _AFTER_COMMIT = {"after-commit", "renamed"}
+_QUICK = {"release-written", "private-written", "after-commit"}
 POINTS = [point for point in crash_points.POINTS if point not in _ELSEWHERE]
 
 
@@ -29,10 +31,18 @@ def run(root: Path, *arguments: str, fault: str | None = None) -> subprocess.Com
     )
 
 
-@pytest.mark.parametrize("point", POINTS)
+FORMS = [
+    *(("series", point) for point in POINTS),
+    *quick([("two_tables", point) for point in POINTS], lambda case: case[1] in _QUICK),
+]
+
+
+@pytest.mark.parametrize("case", FORMS, ids="-".join)
 def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
-    series: Series, views: list[Path], point: str
+    request: pytest.FixtureRequest, case: tuple[str, str], views: list[Path]
 ) -> None:
+    form, point = case
+    series: Series = request.getfixturevalue(form)
     series.publish(views[0], as_of="2026-01-05")
     done = run(series.root, "publish", str(series.root), str(views[1]), "--as-of", "2026-01-12", fault=point)
     assert done.returncode == -signal.SIGKILL

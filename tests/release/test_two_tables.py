@@ -88,6 +88,7 @@ def test_what_is_written_is_read_back(built: TwoTableRelease, tmp_path: Path) ->
         "counterfeits.csv",
         "people.csv",
         "people.parquet",
+        "read_release.R",
         "values.csv",
         "values.parquet",
     ]

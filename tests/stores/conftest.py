@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from republish import LDiversity, Mondrian, Series, read_schema
+from republish import LDiversity, Mondrian, Series, TauSafety, read_schema
+from republish.release.forms import TwoTables
 from slow import quick
 
 BUCKET = "releases"
@@ -96,6 +97,17 @@ def make(hospital_folder: Path) -> Callable[[Path, str | None], Series]:
     def made(root: Path, store: str | None) -> Series:
         schema = read_schema(hospital_folder / "schema.toml")
         return Series.create(root, schema, Mondrian(5, (LDiversity(3),)), seed=3, one_table=True, store=store)
+
+    return made
+
+
+@pytest.fixture
+def make_two(hospital_folder: Path) -> Callable[[Path, str | None], Series]:
+    """Make a series under tau-safety with m=3 in two tables with k=5 that keeps all of it in a store."""
+
+    def made(root: Path, store: str | None) -> Series:
+        schema = read_schema(hospital_folder / "schema.toml")
+        return Series.create(root, schema, TauSafety(3), seed=3, store=store, form=TwoTables(5))
 
     return made
 

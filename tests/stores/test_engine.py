@@ -10,12 +10,14 @@ from parts.weeks import PUBLISHERS, SCHEMA, weeks, write
 from republish import Series
 from republish.attacks import Adversary, attack
 from republish.parts import Here
+from republish.release.forms import TwoTables
 from slow import quick
 
 
+@pytest.mark.parametrize("form", [None, TwoTables(4)], ids=["one table", "two tables"])
 @pytest.mark.parametrize("store", quick(["memory", "s3"], lambda where: where == "memory"), indirect=True)
-def test_a_series_made_in_parts_lives_in_a_store(store: str, tmp_path: Path) -> None:
-    series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, store=store)
+def test_a_series_made_in_parts_lives_in_a_store(store: str, form: TwoTables | None, tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, store=store, form=form)
     for path in write(tmp_path / "views", weeks(200, 3)):
         series.publish(path, engine=Here(parts=4))
     assert sum(entry.payload["counterfeits"] for entry in series.records) > 0

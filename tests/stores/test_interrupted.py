@@ -54,12 +54,14 @@ def require_whole(series: Series, releases: int, view: Path) -> None:
     assert layout.released() == {f"{number:04d}" for number in range(1, releases + 2)}
 
 
+@pytest.mark.parametrize("form", ["make", "make_two"])
 @pytest.mark.parametrize(
     "point", quick([p for p in crash_points.POINTS if p not in _ELSEWHERE], _QUICK.__contains__)
 )
 def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
-    shared: str, make: Make, views: list[Path], tmp_path: Path, point: str
+    shared: str, request: pytest.FixtureRequest, form: str, views: list[Path], tmp_path: Path, point: str
 ) -> None:
+    make: Make = request.getfixturevalue(form)
     series = make(tmp_path / "series", shared)
     series.publish(views[0], as_of="2026-01-05")
     killed(series, views[1], point)
@@ -84,11 +86,24 @@ class Death(BaseException):
     """What no code may catch."""
 
 
-@pytest.mark.parametrize("point", COPYING)
+CUT_SHORT = [
+    *(("make", point) for point in COPYING),
+    *quick([("make_two", f"copied:{n}") for n in range(1, 6)], lambda case: case[1] == "copied:3"),
+    ("make_two", "uncovered"),
+]
+
+
+@pytest.mark.parametrize("case", CUT_SHORT, ids="-".join)
 def test_a_copy_cut_short_is_finished_by_the_next_writer(
-    make: Make, views: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+    request: pytest.FixtureRequest,
+    views: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, str],
 ) -> None:
     pytest.importorskip("upath")
+    form, point = case
+    make: Make = request.getfixturevalue(form)
     series = make(tmp_path / "series", f"memory://{tmp_path.name}/{point.replace(':', '-')}")
     series.publish(views[0], as_of="2026-01-05")
     name, _, count = point.partition(":")

@@ -41,6 +41,30 @@ def test_three_releases_are_published_read_and_verified(stored: Series, views: l
     assert reader.memory().size == sum(record.payload["arrivals"]["new"] for record in reader.records)
 
 
+def test_two_tables_are_published_read_and_verified(
+    store: str, views: list[Path], tmp_path: Path, make_two: Make
+) -> None:
+    publish(make_two(tmp_path / "series", store), views)
+    reader = Series.open(tmp_path / "series")
+    found = reader.verify()
+    assert found.holds, found.problems
+    names = sorted(path.name for path in (place_of(store) / "releases" / "0001").iterdir())
+    assert names == ["about.json", "people.csv", "people.parquet", "values.csv", "values.parquet"]
+    assert [len(list((place_of(store) / "private" / kind).iterdir())) for kind in ("cuts", "membership")] == [
+        1,
+        3,
+    ]
+    release = reader.release(2)
+    assert release.rows == 400 and release.values.rows == 400 + release.counterfeits.sum()
+    gone = pl.read_csv(views[0])["patient"].head(3)
+    assert forget(reader, gone.to_frame()).erased == 3
+    backup(reader.root, tmp_path / "all.tar", store=reader.policy.store)
+    restore(tmp_path / "all.tar", tmp_path / "back")
+    back = Series.open(tmp_path / "back")
+    assert back.verify().holds
+    assert back.publish(views[3], as_of="2026-02-02").number == 4
+
+
 def test_it_publishes_and_gives_away_what_a_series_in_a_folder_does(
     store: str, views: list[Path], tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,8 @@ from republish.memory.membership import Membership
 from republish.microdata import Microdata
 from republish.release.cells import cells_of_ranges
 from republish.spatial.kept_cuts import Divided, KeptCuts
-from republish.verify.kept_cuts import OUTWEIGHED, CellWalk, ShownCells, from_cuts
+from republish.verify.kept_cuts import CellWalk, ShownCells, from_cuts
+from republish.verify.led_by_cuts import OUTWEIGHED
 
 SCHEMA = Schema("id", [Number("age"), Category("zip")], "dx")
 

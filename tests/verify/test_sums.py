@@ -42,7 +42,7 @@ def test_who_is_named_twice_breaks_the_membership() -> None:
 
 def test_the_check_of_the_csv_table_stands_where_one_process_has_it() -> None:
     same = Check("same tables", True, "Both say the same.")
-    found = CheckedPieces([piece(0)], (), 0, 0, same).together()
+    found = CheckedPieces([piece(0)], (), 0, 0, [same]).together()
     assert [check.promise for check in found.checks][:2] == ["same tables", "counterfeit statistics"]
 
 

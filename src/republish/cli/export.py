@@ -41,6 +41,8 @@ def export(
         say_json(done.as_dict())
         return
     say(f"release {release} is the table {done.table}, {number(done.rows)} rows")
+    if done.values:
+        say(f"its sensitive values are counted by batch in {done.values}")
     if done.counterfeits:
         say(f"its counterfeit rows are counted in {done.counterfeits}")
 

@@ -12,6 +12,7 @@ from republish.metrics.boxes import real_rows
 from republish.metrics.levels import weakest
 from republish.metrics.penalty import lost_to_people
 from republish.metrics.risk import THRESHOLDS
+from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
 from republish.requirements import Whole
 
@@ -35,6 +36,16 @@ class Sums:
     above: FloatArray
     smallest: int | None
     levels: tuple[float, ...]
+
+
+def sums_of_values(values: Release, large: tuple[pl.Series, Whole]) -> Sums:
+    """What a part of a table of values adds to the sums of the people: counterfeits, and levels of l and t.
+
+    `large` are the sensitive values of the whole.
+    """
+    counterfeits, levels = int(values.counterfeits.sum()), weakest(values, large)
+    nothing = np.zeros(len(values.schema.quasi_identifiers))
+    return Sums(0, 0, counterfeits, 0, nothing, 0.0, 0, 0.0, 0.0, np.zeros(len(THRESHOLDS)), None, levels)
 
 
 def sums_of(release: AnyRelease, large: tuple[pl.Series, Whole] | None = None) -> Sums:

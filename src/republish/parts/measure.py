@@ -17,7 +17,7 @@ from republish.errors import LedgerError, ViewError
 from republish.metrics.boxes import aligned
 from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
 from republish.metrics.summary import Measures, measures_of
-from republish.metrics.sums import Sums, sums_of
+from republish.metrics.sums import Sums, sums_of, sums_of_values
 from republish.microdata import Microdata, read_view, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover, fact, spread, table_of, tables_of
 from republish.parts.files import read_intact
@@ -28,20 +28,36 @@ from republish.release.cells import Cells
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, Release, release_of
+from republish.release.two_tables import (
+    BATCH,
+    PEOPLE_PARQUET,
+    VALUES_PARQUET,
+    counted_out,
+    people_schema,
+    values_of,
+)
 from republish.requirements import Whole
 from republish.schema import Schema
 from republish.series import Series
 from republish.sources.paths import read_csv, tables_together
 
 TABLE_FILE, FALSE_FILE, TABLE = "table file", "counterfeits file", "table"
+BOTH, VALUES, PEOPLE = "both", "values", "people"
+"""What a table shows: people with their sensitive values, or in two tables one of both."""
+_FILES = {BOTH: TABLE_PARQUET, VALUES: VALUES_PARQUET, PEOPLE: PEOPLE_PARQUET}
 Recorded = tuple[Path, dict[str, Any]]
 """A file, with the digest and size that the ledger recorded."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A release as it lies there, and how it is divided: its groups go to tasks `first` to `first + shards - 1`."""
+    """A table as it lies there, and how it is divided: its groups go to tasks `first` to `first + shards - 1`.
 
+    `release` (0, 1, ...) is the one it belongs to; `shows` says which table it is.
+    """
+
+    release: int
+    shows: str
     scales: Scales
     tables: tuple[Recorded, ...]
     counterfeits: tuple[Path, ...]
@@ -49,6 +65,18 @@ class Stored:
     suppressed: int
     first: int
     shards: int
+
+    def schema(self, schema: Schema) -> Schema:
+        """The columns of the table, of those of a series."""
+        return people_schema(schema) if self.shows == PEOPLE else schema
+
+    def rows_of(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a file of the table, each in a group."""
+        return counted_out(frame) if self.shows == VALUES else frame
+
+    def statistics(self, j: int) -> pl.DataFrame:
+        """Group and number of counterfeits in one of the files that tell of them."""
+        return read_csv(self.counterfeits[j]).rename({BATCH: GROUP}, strict=False)
 
     def tasks(self, group: IntArray) -> IntArray:
         """The task of every group.
@@ -69,31 +97,44 @@ class Stored:
         return max(0, -(-(task - self.first) * (self.groups + 1) // self.shards) - 1)
 
 
-def stored_releases(series: Series, part_rows: int, parts: int | None) -> tuple[Stored, ...]:
-    """All releases of a series, each divided into so many shards, or into some of about `part_rows` rows."""
-    found, first = [], 0
+def stored_tables(
+    series: Series, part_rows: int, parts: int | None, kinds: Sequence[str] = (BOTH, VALUES, PEOPLE)
+) -> tuple[Stored, ...]:
+    """The tables of these kinds of all releases of a series, each divided into so many shards, or by `part_rows`."""
+    found: list[Stored] = []
     for entry in series.records:
         number, payload = entry.release or 0, entry.payload
         folder, prefix = series.ledger.folder(number), f"releases/{number:04d}/"
-        files = {
-            name.removeprefix(prefix): (folder / name.removeprefix(prefix), dict(measured))
+        files = sorted(
+            (name.removeprefix(prefix), (folder / name.removeprefix(prefix), dict(measured)))
             for name, measured in payload["files"].items()
             if name.startswith(prefix)
-        }
-        shards = Sizes.of(payload["rows"], part_rows, parts).parts
-        found.append(
-            Stored(
-                series.scales(number),
-                tuple(file for name, file in sorted(files.items()) if _is_of(name, TABLE_PARQUET)),
-                tuple(file[0] for name, file in sorted(files.items()) if _is_of(name, COUNTERFEITS)),
-                payload["groups"],
-                payload["suppressed"],
-                first,
-                shards,
-            )
         )
-        first += shards
+        two, suppressed = "two_tables" in payload, payload["suppressed"]
+        false = tuple(file[0] for name, file in files if _is_of(name, COUNTERFEITS))
+        shards = Sizes.of(payload["rows"], part_rows, parts).parts
+        for shows, table in _FILES.items():
+            if shows not in kinds or two == (shows == BOTH):
+                continue
+            found.append(
+                Stored(
+                    number - 1,
+                    shows,
+                    series.scales(number),
+                    tuple(file for name, file in files if _is_of(name, table)),
+                    () if shows == PEOPLE else false,
+                    payload["two_tables"]["batches"] if shows == VALUES else payload["groups"],
+                    0 if two else suppressed,  # people without a batch are shown all the same
+                    found[-1].first + found[-1].shards if found else 0,
+                    shards,
+                )
+            )
     return tuple(found)
+
+
+def stored_releases(series: Series, part_rows: int, parts: int | None) -> tuple[Stored, ...]:
+    """The table of sensitive values of every release of a series, divided as `stored_tables` does."""
+    return stored_tables(series, part_rows, parts, (BOTH, VALUES))
 
 
 def _is_of(name: str, table: str) -> bool:
@@ -136,12 +177,12 @@ def split_tables(schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[
         i, j = map(int, block.data.split())
         one = releases[i]
         if block.kind == FALSE_FILE:
-            false = read_csv(one.counterfeits[j])
+            false = one.statistics(j)
             yield from spread(false, one.tasks(false[GROUP].to_numpy()), FALSE)
             continue
-        frame = read_intact(*one.tables[j])
+        frame = one.rows_of(read_intact(*one.tables[j]))
         yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
-        if schema.sensitive is not None:
+        if one.schema(schema).sensitive is not None:
             values = one.scales.values
             yield fact((i, np.bincount(codes_in(frame, schema, values), minlength=len(values))))
 
@@ -157,9 +198,13 @@ def measure_shard(
     task = blocks[0].to
     i = bisect_right([one.first for one in releases], task) - 1
     one = releases[i]
-    release = release_of(_shard(blocks, one.shift(task)), schema, one.scales)
-    answers = None if workloads is None else estimated_counts(release, workloads[i])
-    yield fact((i, sums_of(release, (one.scales.values, wholes[i])), answers))
+    shard, large = _shard(blocks, one.shift(task)), (one.scales.values, wholes[i])
+    if one.shows == VALUES:
+        yield fact((i, sums_of_values(values_of(shard, schema, one.scales), large), None))
+        return
+    release = release_of(shard, one.schema(schema), one.scales)
+    answers = None if workloads is None else estimated_counts(release, workloads[one.release])
+    yield fact((i, sums_of(release, large), answers))
 
 
 def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
@@ -195,27 +240,29 @@ def measure_in_parts(
     With `truth`, the raw views, one a release, also the query error, as `measure` finds it. Divergence and record
     linkage stay `None`: for every tuple of the view they need all groups of the release that could hold it.
     """
-    schema, releases = series.schema, stored_releases(series, part_rows, parts)
+    schema, tables = series.schema, stored_tables(series, part_rows, parts)
+    releases = [one for one in tables if one.shows != VALUES]
     if truth is not None and len(truth) != len(releases):
         raise ViewError(f"there must be one raw view a release: {len(releases)} releases, {len(truth)} views")
     try:
         split = mover.keep(
             mover.map(
-                mover.blocks(file_names(releases)),
+                mover.blocks(file_names(tables)),
                 [TABLE_FILE, FALSE_FILE],
-                partial(split_tables, schema, releases),
+                partial(split_tables, schema, tables),
             )
         )
-        wholes = _wholes(schema, releases, mover.facts(split))
+        wholes = _wholes(schema, tables, mover.facts(split))
         asked = (
             None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
         )
-        tasks = sum(one.shards for one in releases)
-        added = partial(measure_shard, schema, releases, wholes, asked)
+        tasks = sum(one.shards for one in tables)
+        added = partial(measure_shard, schema, tables, wholes, asked)
         found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
         sums: list[list[Sums]] = [[] for _ in releases]
         answers: list[FloatArray] = [np.zeros(queries) for _ in releases]
-        for i, part, answered in found:
+        for table, part, answered in found:
+            i = tables[table].release
             sums[i].append(part)
             answers[i] = answers[i] if answered is None else answers[i] + answered
         measures = {}

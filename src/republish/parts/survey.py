@@ -98,6 +98,8 @@ class Domains:
     values: pl.Series
     gaps: tuple[bool, ...]
     rows: int
+    ends: tuple[tuple[float, float], ...]
+    """The least and the greatest coordinate of the view in every column of numbers or dates; inf and -inf for none."""
 
     def view(self, points: Any, codes: IntArray, insensitive: pl.DataFrame, people: Any) -> Microdata:
         return Microdata(self.schema, None, points, self.axes, codes, self.values, insensitive, people)
@@ -116,6 +118,19 @@ class Domains:
         """What a table with so many rows of each sensitive code says of them."""
         nobody = whole_of(self.schema.sensitive, np.empty(0, dtype=np.int64), self.values)
         return replace(nobody, overall=counts / max(1, int(counts.sum())))
+
+    def corners(self, declared: Schema) -> Microdata:
+        """The least and the greatest values of the view, and missing ones, in the columns of the schema of a series."""
+        points = np.empty((len(self.axes), 3))
+        for q, (axis, gap, ends) in enumerate(zip(self.axes, self.gaps, self.ends, strict=True)):
+            low, high = (axis.low, axis.high) if axis.labels else ends
+            points[q] = (low, high, MISSING if gap else low) if low <= high else MISSING
+        axes = tuple(
+            replace(axis, column=column)
+            for axis, column in zip(self.axes, declared.quasi_identifiers, strict=True)
+        )
+        codes = np.zeros(3, dtype=np.int32)
+        return Microdata(self.schema, None, points, axes, codes, self.values, pl.DataFrame())
 
     @property
     def cube(self) -> Cube:
@@ -159,7 +174,8 @@ def domains_of(found: Sequence[Found], schema: Schema, known: pl.Series | None) 
         values = sensitive_codes(every, schema.sensitive, known)[1]
     fixed = replace(schema, quasi_identifiers=tuple(closed))
     axes = tuple(_axis(column, found) for column, found in zip(closed, columns, strict=True))
-    return Domains(fixed, axes, values, tuple(c.gaps for c in columns), sum(one.rows for one in found))
+    gaps, ends = tuple(c.gaps for c in columns), tuple((c.low, c.high) for c in columns)
+    return Domains(fixed, axes, values, gaps, sum(one.rows for one in found), ends)
 
 
 def _merged(found: Sequence[Column1]) -> Column1:

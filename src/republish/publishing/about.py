@@ -9,6 +9,7 @@ import republish
 from republish.grouping import Grouping
 from republish.policy import Policy
 from republish.publishers import parameters_of
+from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
 from republish.schema import Schema
@@ -34,8 +35,12 @@ class Size(NamedTuple):
         return cls(release.rows, groups, grouping.suppressed, grouping.counterfeits, batches)
 
 
-def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[str, Any]:
+def about_release(
+    policy: Policy, number: int, as_of: str, size: Size, *, text: bool = True
+) -> dict[str, Any]:
     """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
+
+    `text` says whether two tables lie there as text too, with a script that reads them.
 
     Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
     attacks found is not told: it would say how far the release is from the limit.
@@ -65,14 +70,15 @@ def about_release(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
 
 
+_READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
     "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",
-    "read_release.R": "Reads both tables with R and counts; in Python republish.read_received(folder) does.",
     "how_to_read": (
         "A person of a batch has each of its values with the share that the batch counts; which person has which is "
         "not said. Numbers of groups and batches mean nothing in another release."

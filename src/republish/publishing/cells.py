@@ -9,17 +9,20 @@ import numpy as np
 
 from republish.grouping import Grouping, Regions
 from republish.publishing.private_files import write_private_table
-from republish.spatial.kept_cuts import Divided, moved_frames
+from republish.spatial.kept_cuts import Divided, KeptCuts, moved_frames
 from republish.verify.check import Check
 from republish.verify.kept_cuts import from_cuts
 
 if TYPE_CHECKING:
     from republish.arrays import FloatArray, IntArray, WordArray
     from republish.ledger import Draft
+    from republish.memory.memory import Memory
     from republish.microdata import Microdata
+    from republish.secret import Secret
     from republish.series import Series
 
-_ASKED = 2_000
+ASKED = 2_000
+"""How many people who stayed are asked whether columns moved, the first by pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,32 @@ class PeopleCells:
 
         `cell` is the published cell of every row.
         """
+        divided = self.divided
+        extended = np.unique(cell[divided.extended[divided.cell]])
+        shown = CutRecord(self.moved, extended, divided.domain)
+        return payload | shown.kept(draft, series, payload["erased"], divided.cuts)
+
+
+@dataclass(frozen=True)
+class CutRecord:
+    """What the ledger keeps of the cells of a release: frames that moved, cells that extend, the ends of the axes."""
+
+    moved: dict[str, float]
+    extended: IntArray
+    domain: FloatArray
+
+    def kept(self, draft: Draft, series: Series, erased: list[str], cuts: KeptCuts) -> dict[str, Any]:
+        """Write the cuts in private; return what the payload of a release says of them.
+
+        `erased` are the private files that the release supersedes without them.
+        """
         earlier = series.ledger.entries().cuts_file
-        return payload | {
-            "cuts": write_private_table(draft, "cuts", self.divided.cuts.table()),
+        return {
+            "cuts": write_private_table(draft, "cuts", cuts.table()),
             "moved": self.moved,
-            "ends": self.divided.domain.tolist(),
-            "extended": np.unique(cell[self.divided.extended[self.divided.cell]]).tolist(),
-            "erased": [*payload["erased"], *([earlier] if earlier else [])],
+            "ends": [ends if ends[0] <= ends[1] else None for ends in self.domain.tolist()],
+            "extended": self.extended.tolist(),
+            "erased": [*erased, *([earlier] if earlier else [])],
         }
 
 
@@ -73,21 +95,29 @@ def _moved(view: Microdata, series: Series) -> dict[str, float]:
 
     Their last quasi-identifiers are not kept; whether a guess at them is right is told by keyed digests.
     """
-    memory = series.memory()
     assert view.people is not None
-    entries = memory.find(view.people)
+    stayed, before = stayed_among(view.people, series.memory())
+    some = replace(view, people=view.people[stayed], points=view.points[:, stayed])
+    return moved_among(some, before, series.secret(), series.row_digests)
+
+
+def stayed_among(people: WordArray, memory: Memory) -> tuple[IntArray, WordArray]:
+    """Some of the people who were in the last release, the first of these, and the digests of their rows there."""
+    entries = memory.find(people)
     stayed = np.flatnonzero(entries >= 0)
-    stayed = stayed[memory.columns["last"][entries[stayed]] == memory.release][
-        :_ASKED
-    ]  # pseudonyms are in no order
-    secret, form = series.secret(), series.row_digests
-    axes = tuple(replace(axis, low=axis.low - 1) if axis.whole_numbers else axis for axis in view.axes)
-    some = replace(
-        view, people=view.people[stayed], axes=axes
-    )  # a guess may lie below the lowest number of the view
+    if not len(stayed):
+        return stayed, np.empty(0, dtype=np.uint64)
+    last = memory.columns["last"][entries[stayed]]
+    stayed = stayed[last == memory.release][:ASKED]  # pseudonyms are in no order
+    return stayed, memory.columns["row"][entries[stayed]]
+
+
+def moved_among(some: Microdata, before: WordArray, secret: Secret, form: int) -> dict[str, float]:
+    """The columns that grew by one for most of some people, whose rows had these digests in the last release."""
+    axes = tuple(replace(axis, low=axis.low - 1) if axis.whole_numbers else axis for axis in some.axes)
+    some = replace(some, axes=axes)  # a guess may lie below the lowest number of the view
 
     def digests_of(points: FloatArray) -> WordArray:
         return replace(some, points=points).row_digests(secret, form)
 
-    before = memory.columns["row"][entries[stayed]]
-    return moved_frames(digests_of, view.points[:, stayed], before, view.axes)
+    return moved_frames(digests_of, some.points, before, some.axes)

@@ -1,14 +1,16 @@
 """Releases as tables of PostgreSQL, with what they promise in the comments of the table and its columns.
 
-A release and its counts of counterfeits are written in one transaction: both tables are there whole, or neither.
+A release, in one table or in two, and its counts of counterfeits are written in one transaction: all tables are there
+whole, or none.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from republish.errors import RepublishError
 from republish.release.release import ABOUT, COUNTERFEITS, TABLE_PARQUET
+from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET
 from republish.sources.paths import parquet_schema
 from republish.sources.postgres.address import address_of, connect_to, reason, require_name, table_name
 from republish.sources.postgres.comments import MARK, column_comments, table_comment
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 ROWS = 100_000  # sent to the server at a time
 LOCK_TIMEOUT = "60s"
-_SUFFIX = "_counterfeits"
+_SUFFIX, _VALUES = "_counterfeits", "_values"
 
 
 class ExportError(RepublishError):
@@ -51,15 +54,20 @@ class ExportTarget:
 
 @dataclass(frozen=True)
 class Exported:
-    """The table that was written, its rows, and the table of counterfeit counts where there is one."""
+    """The table that was written, its rows, and the table of counterfeit counts where there is one.
+
+    Of a release in two tables it is that of people, and `values` the other one.
+    """
 
     table: str
     rows: int
     counterfeits: str | None
+    values: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
-        return {"table": self.table, "rows": self.rows, "counterfeits": self.counterfeits}
+        more = {} if self.values is None else {"values": self.values}
+        return {"table": self.table, "rows": self.rows, "counterfeits": self.counterfeits} | more
 
 
 def target_of(text: str, table: str | None = None) -> ExportTarget:
@@ -83,8 +91,8 @@ def export(
 ) -> Exported:
     """Write a committed release as a table; named like the series and the release where no name is given.
 
-    `replace` drops a table of that name first, if it holds a release. `withdrawn` says that a release is wanted
-    although it was withdrawn.
+    Of two tables, people have the name, and values that name with `_values` after it. `replace` drops tables of these
+    names first, if they hold a release. `withdrawn` says that a release is wanted although it was withdrawn.
 
     Raises:
         ExportError: there is such a table, the release was withdrawn, or the database refuses; then it is as it was.
@@ -97,9 +105,11 @@ def export(
     try:
         with engine.begin() as connection:
             connection.execute(sql.select(sql.func.set_config("lock_timeout", LOCK_TIMEOUT, True)))
-            for old in (name, name + _SUFFIX):
+            for old in (name, name + _VALUES, name + _SUFFIX):
                 _make_room(connection, old, target.schema, replace)
-            rows = _write(connection, files.table(name, target.schema), files.chunks())
+            rows = _write(connection, files.first.table(name, target.schema), files.first.chunks())
+            if files.values is not None:
+                _write(connection, files.values.table(name + _VALUES, target.schema), files.values.chunks())
             counts = files.counterfeits(name + _SUFFIX, target.schema)
             if counts is not None:
                 _write(connection, counts[0], iter([counts[1]]))
@@ -107,7 +117,8 @@ def export(
         raise ExportError(
             f"the release could not be written as table {name}: {reason(problem)}; the database is as it was"
         ) from None
-    return Exported(name, rows, None if counts is None else name + _SUFFIX)
+    values = None if files.values is None else name + _VALUES
+    return Exported(name, rows, None if counts is None else name + _SUFFIX, values)
 
 
 class _Files:
@@ -123,8 +134,15 @@ class _Files:
         self._names = sorted(series.record(number).payload["files"])
         self._folder = f"releases/{number:04d}/"
         self._about = json.loads(self._read(self._folder + ABOUT))
-        self._parts = self._named(TABLE_PARQUET)
-        self._schema = dict(parquet_schema([self._ledger.intact(name) for name in self._parts]))
+        two = bool(self._named(VALUES_PARQUET))
+        self.first = self._table(PEOPLE_PARQUET if two else TABLE_PARQUET)
+        self.values = self._table(VALUES_PARQUET) if two else None
+
+    def _table(self, start: str) -> _StoredTable:
+        """One of the tables, in a file or in parts."""
+        parts = self._named(start)
+        schema = dict(parquet_schema([self._ledger.intact(name) for name in parts]))
+        return _StoredTable(schema, [partial(self._read, name) for name in parts], self._about)
 
     def _named(self, start: str) -> list[str]:
         names = (self._folder + start, self._folder + start + "/")
@@ -135,43 +153,54 @@ class _Files:
         with self._ledger.copy(name) as file:
             return file.read()
 
+    def counterfeits(self, name: str, schema: str | None) -> tuple[sql.Table, pl.DataFrame] | None:
+        """The table of counterfeit counts and its rows, where the release has any."""
+        stored = self._named(COUNTERFEITS)
+        if not stored:
+            return None
+        group = "group" if self.values is None else "batch"
+        rows = "rows" if self.values is None else "values"
+        table = sql.Table(
+            name,
+            sql.MetaData(),
+            sql.Column(group, sql.Integer, comment=f"Number of the {group}."),
+            sql.Column("count", sql.Integer, comment=f"How many {rows} of the {group} belong to nobody."),
+            schema=schema,
+            comment=f"{MARK} {self._about['release']}: counterfeit {rows} of every {group} that has any.",
+        )
+        return table, pl.concat([pl.read_csv(self._read(name)) for name in stored])
+
+
+@dataclass(frozen=True)
+class _StoredTable:
+    """A table of a release: its columns, how to read its parts, and what is told of the release."""
+
+    schema: Mapping[str, pl.DataType]
+    parts: Sequence[Callable[[], bytes]]
+    about: Mapping[str, Any]
+
     def table(self, name: str, schema: str | None) -> sql.Table:
         """The table to write, with its comments."""
-        comments = column_comments(self._about)
-        for column in self._schema:
+        comments = column_comments(self.about)
+        for column in self.schema:
             require_name(column, ExportError)
         return sql.Table(
             name,
             sql.MetaData(),
             *(
                 sql.Column(column, _type_of(dtype), comment=comments.get(column))
-                for column, dtype in self._schema.items()
+                for column, dtype in self.schema.items()
             ),
             schema=schema,
-            comment=table_comment(self._about),
+            comment=table_comment(self.about),
         )
 
     def chunks(self) -> Iterator[pl.DataFrame]:
         """The rows, part by part and not too many at a time, each chunk with all columns."""
-        for part in self._parts:
-            frame = _with_all(pl.read_parquet(self._read(part)), self._schema)
+        for read in self.parts:
+            frame = _with_all(pl.read_parquet(read()), self.schema)
             for start in range(0, frame.height, ROWS):
                 yield frame.slice(start, ROWS)
-
-    def counterfeits(self, name: str, schema: str | None) -> tuple[sql.Table, pl.DataFrame] | None:
-        """The table of counterfeit counts and its rows, where the release has any."""
-        stored = self._named(COUNTERFEITS)
-        if not stored:
-            return None
-        table = sql.Table(
-            name,
-            sql.MetaData(),
-            sql.Column("group", sql.Integer, comment="Number of the group."),
-            sql.Column("count", sql.Integer, comment="How many rows of the group belong to nobody."),
-            schema=schema,
-            comment=f"{MARK} {self._about['release']}: counterfeit rows of every group that has any.",
-        )
-        return table, pl.concat([pl.read_csv(self._read(name)) for name in stored])
 
 
 def _make_room(connection: sql.Connection, name: str, schema: str | None, replace: bool) -> None:

@@ -136,8 +136,10 @@ def _nameless(series: Series, name: str, nobody: Memory, draft: Draft, release: 
     words[gone] = 0
     path = draft.private_file("membership", release=release)
     nameless = [pl.Series(key, words[:, i]) for i, key in enumerate(KEY)]
-    unlinked = pl.Series("row", np.where(gone, np.uint64(0), frame["row"].to_numpy()))
-    write_parquet(frame.with_columns(*nameless, unlinked), path)
+    unlinked = [pl.Series("row", np.where(gone, np.uint64(0), frame["row"].to_numpy()))]
+    if "cell" in frame.columns:  # a batch counts who is in it; nothing counts who is in a cell
+        unlinked.append(pl.Series("cell", np.where(gone, np.int32(0), frame["cell"].to_numpy())))
+    write_parquet(frame.with_columns(*nameless, *unlinked), path)
     return draft.name(path)
 
 

@@ -84,6 +84,10 @@ class Maker(ABC):
     def write(self, draft: Draft, as_of: str) -> Sequence[MadePiece]:
         """Write what may leave the house; return every piece as it was read back and checked."""
 
+    def checked_pieces(self, pieces: Sequence[Any]) -> Verification:
+        """The checks of all pieces as those of one release."""
+        return verified([piece.verification for piece in pieces], self.policy.requirements)
+
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
         """What is checked of all pieces together."""
         return ()
@@ -244,8 +248,7 @@ def publish(
 def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
     pieces = maker.write(draft, as_of)
-    verification = verified([piece.verification for piece in pieces], maker.policy.requirements)
-    verification = verification.with_checks(*maker.of_whole(pieces))
+    verification = maker.checked_pieces(pieces).with_checks(*maker.of_whole(pieces))
     verification.require()
     crash_points.reach("verified")
     suppressed = sum(piece.suppressed for piece in pieces)

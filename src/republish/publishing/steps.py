@@ -6,7 +6,7 @@ things.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, sight
-from republish.metrics.sums import Sums, sums_of
+from republish.metrics.sums import Sums, sums_of, sums_of_values
 from republish.microdata import Microdata, no_codes, sensitive_codes
 from republish.publishers import Publisher
 from republish.release.domains import Scales
@@ -28,7 +28,9 @@ from republish.release.two_tables import (
     StoredRelease,
     any_release_of,
     build_two_tables,
+    build_values,
     sides_of,
+    values_of,
 )
 from republish.requirements import Requirement
 from republish.secret import Secret
@@ -38,7 +40,7 @@ from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
 from republish.verify.similarity import Shown, require_beliefs
 from republish.verify.table import AtLarge, verify_against_view
-from republish.verify.two_tables import verify_stored_release
+from republish.verify.two_tables import verify_stored_release, verify_values
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,10 @@ class Terms:
     def reasoning(self) -> Reasoning | None:
         """How the publisher takes an adversary to think, where it thinks of one."""
         return self.publisher.reasoning
+
+    def label(self, *label: object) -> tuple[object, ...]:
+        """What the order of rows and the numbers of groups of this release, or of a piece of it, are drawn with."""
+        return (self.seed, self.number, *label)
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Piece:
     def built(self, *label: object) -> tuple[AnyRelease, Placed]:
         """The release to be written, and where every row of the view is in it; `label` draws the order of its rows."""
         terms = self.terms
-        label = (terms.seed, terms.number, *label)
+        label = terms.label(*label)
         if self.cells is not None:
             return build_two_tables(self.view, self.grouping, self.cells, terms.secret, *label)
         release, group = build_release(self.view, self.grouping, terms.secret, *label)
@@ -89,10 +95,7 @@ class Piece:
         `folder` holds the same tables as text, where there are any.
         """
         view, terms = self.view, self.terms
-        found = verify_stored_release(
-            stored, view.schema, terms.requirements, terms.of_people, self.large, folder
-        )
-        release = any_release_of(stored, view.schema, Scales.of(view))
+        release, found = self._read(stored, folder)
         values, sensitive = release.values, view.schema.sensitive
         codes, _ = (
             sensitive_codes(values.rest[sensitive.name], sensitive, view.values)
@@ -108,6 +111,12 @@ class Piece:
         ]
         return CheckedPiece(self, release, placed, codes, shown, found.with_checks(*checks))
 
+    def _read(self, stored: StoredRelease, folder: Path | None) -> tuple[AnyRelease, Verification]:
+        """What lies on disk, and what it keeps of what is promised of it."""
+        schema, terms = self.view.schema, self.terms
+        found = verify_stored_release(stored, schema, terms.requirements, terms.of_people, self.large, folder)
+        return any_release_of(stored, schema, Scales.of(self.view)), found
+
     def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
         """Whether the piece is true to the view: table by table."""
         if isinstance(release, Release):
@@ -115,11 +124,12 @@ class Piece:
         sides = sides_of(self.view)
         return (
             verify_against_view(release.people, sides.people, placed.cell),
-            replace(
-                verify_against_view(release.values, sides.values, placed.group),
-                promise="values true to the view",
-            ),
+            self._values_against_view(release.values, placed.group),
         )
+
+    def _values_against_view(self, values: Release, group: IntArray) -> Check:
+        found = verify_against_view(values, sides_of(self.view).values, group)
+        return replace(found, promise="values true to the view")
 
     def _against_memory(
         self, release: AnyRelease, codes: IntArray, group: IntArray, shown: Shown | None
@@ -141,6 +151,30 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class ValuesPiece(Piece):
+    """A piece whose batches are whole; its people are in cells with others, and published with them.
+
+    `cell` is the published cell of everyone.
+    """
+
+    cell: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+
+    def built(self, *label: object) -> tuple[Release, Placed]:
+        """The table of values, and where every row of the view is; `label` draws the order of its rows."""
+        terms = self.terms
+        values, batch = build_values(self.view, self.grouping, terms.secret, *terms.label(*label))
+        return values, Placed(batch, self.cell)
+
+    def _read(self, stored: StoredRelease, folder: Path | None) -> tuple[Release, Verification]:
+        schema, terms = self.view.schema, self.terms
+        found = verify_values(stored.values, schema, terms.requirements, self.large)
+        return values_of(stored.values, schema, Scales.of(self.view)), found
+
+    def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
+        return (self._values_against_view(release.values, placed.group),)
+
+
+@dataclass(frozen=True)
 class CheckedPiece:
     """A piece as it was read back: its tables, where every row of the view is, the code of every published row."""
 
@@ -155,7 +189,11 @@ class CheckedPiece:
     def sums(self) -> Sums:
         """What adds up of its measures."""
         large = self.piece.large
-        return sums_of(self.release, None if large is None else (large.values, large.whole))
+        at_large = None if large is None else (large.values, large.whole)
+        if isinstance(self.piece, ValuesPiece):
+            assert at_large is not None
+            return sums_of_values(self.release.values, at_large)
+        return sums_of(self.release, at_large)
 
     @property
     def suppressed(self) -> int:
@@ -165,7 +203,7 @@ class CheckedPiece:
     def membership(self, seen: Memory) -> Memory:
         """Who is in which group with which code: what is kept in private of this release."""
         columns = {name: seen.columns[name] for name in ("group", "code", "row")}
-        if self.piece.cells is not None:
+        if self.piece.cells is not None or isinstance(self.piece, ValuesPiece):
             columns["cell"] = self.placed.cell
         if self.shown is not None:
             columns["class"] = self.shown.people.classes.astype(np.int32)

@@ -185,7 +185,7 @@ def build_release(
     A counterfeit copies its insensitive cells from a random row of the view, so that they do not mark it.
     """
     groups = grouping.groups
-    number = (secret.permutation(groups, *label, "groups") + 1).astype(np.int32)
+    number = drawn_numbers(groups, secret, *label)
     place = np.argsort(number)
     kept = np.flatnonzero(grouping.group >= 0)
     group_of_row = np.zeros(view.rows, dtype=np.int32)
@@ -213,6 +213,11 @@ def build_release(
     counterfeits = np.bincount(grouping.counterfeit_group, minlength=groups)[place]
     release = Release(view.schema, group[order], cells, pl.DataFrame(columns), counterfeits, level)
     return release, group_of_row
+
+
+def drawn_numbers(groups: int, secret: Secret, *label: object) -> IntArray:
+    """The numbers 1, 2, ... in the order that the secret draws for groups of a release with this label."""
+    return (secret.permutation(groups, *label, "groups") + 1).astype(np.int32)
 
 
 def _plain_numbers(values: pl.Series) -> pl.Series:

@@ -35,6 +35,7 @@ from republish.release.release import (
     TABLE_PARQUET,
     Release,
     build_release,
+    drawn_numbers,
     release_of,
     stored_table,
     write_about,
@@ -89,10 +90,7 @@ class TwoTableRelease:
 
     def batches(self) -> pl.DataFrame:
         """Batch, sensitive value and how often it is counted: the columns of `values.csv`."""
-        assert self.schema.sensitive is not None
-        value = self.values.rest[self.schema.sensitive.name]
-        rows = pl.DataFrame([pl.Series(BATCH, self.values.group, dtype=pl.Int32), value])
-        return rows.group_by(rows.columns).len(COUNT).sort(rows.columns).cast({COUNT: pl.Int64})
+        return batches_of(self.values)
 
     def count(self, where: str = "", suppressed: int = 0) -> Count:
         """How many people match a condition; see `Release.count`."""
@@ -115,8 +113,7 @@ class TwoTableRelease:
         return found
 
     def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
-        batch = pl.Series(BATCH, self.batch[: people.height], dtype=pl.Int32)
-        return people.with_columns(pl.select(pl.when(batch > 0).then(batch).alias(BATCH)).to_series())
+        return with_batch(people, self.batch[: people.height])
 
     _repr_html_ = html_of("release_html")
 
@@ -135,6 +132,20 @@ class TwoTableRelease:
 
 
 AnyRelease = Release | TwoTableRelease
+
+
+def batches_of(values: Release) -> pl.DataFrame:
+    """Batch, sensitive value and how often it is counted, of a table of values."""
+    assert values.schema.sensitive is not None
+    value = values.rest[values.schema.sensitive.name]
+    rows = pl.DataFrame([pl.Series(BATCH, values.group, dtype=pl.Int32), value])
+    return rows.group_by(rows.columns).len(COUNT).sort(rows.columns).cast({COUNT: pl.Int64})
+
+
+def with_batch(people: pl.DataFrame, batch: IntArray) -> pl.DataFrame:
+    """A table of people with the batch of each, none where it is 0."""
+    number = pl.Series(BATCH, batch, dtype=pl.Int32)
+    return people.with_columns(pl.select(pl.when(number > 0).then(number).alias(BATCH)).to_series())
 
 
 def people_schema(schema: Schema) -> Schema:
@@ -185,19 +196,36 @@ def build_two_tables(
     view: Microdata, batches: Grouping, cells: Grouping, secret: Secret, *label: object
 ) -> tuple[TwoTableRelease, Placed]:
     """The release of batches and cells, each table in an order of its own, and where every row of the view is."""
-    people, values = sides_of(view)
-    counted, batch = build_release(values, batches, secret, *label, "values")
+    values, batch = build_values(view, batches, secret, *label)
+    people, of_people, cell = build_people(view, batch, cells, secret, *label)
+    return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
+
+
+def build_values(
+    view: Microdata, batches: Grouping, secret: Secret, *label: object
+) -> tuple[Release, IntArray]:
+    """The values of batches in an order of their own, and the batch of every row of the view."""
+    counted, batch = build_release(sides_of(view).values, batches, secret, *label, "values")
+    return replace(counted, schema=view.schema), batch
+
+
+def build_people(
+    view: Microdata, batch: IntArray, cells: Grouping, secret: Secret, *label: object
+) -> tuple[Release, IntArray, IntArray]:
+    """The people of cells in an order of their own with the batch of each, and the cell of every row of the view.
+
+    `batch` is that of every row of the view.
+    """
+    people = sides_of(view).people
     named = pl.DataFrame([*view.insensitive.get_columns(), pl.Series(BATCH, batch)])
     found, cell = build_release(replace(people, insensitive=named), cells, secret, *label, "people")
     own = found.rest.drop(BATCH)
-    placed = found.rest[BATCH].to_numpy()
-    release = TwoTableRelease(
-        view.schema,
-        replace(found, schema=people.schema, rest=own),
-        placed,
-        replace(counted, schema=view.schema),
-    )
-    return release, Placed(batch, cell)
+    return replace(found, schema=people.schema, rest=own), found.rest[BATCH].to_numpy(), cell
+
+
+def cell_numbers(cells: int, secret: Secret, *label: object) -> IntArray:
+    """The published number of every cell that `build_people` will draw with the same label."""
+    return drawn_numbers(cells, secret, *label, "people")
 
 
 @dataclass(frozen=True)
@@ -218,15 +246,37 @@ class TwoTableCounts:
     @classmethod
     def of(cls, release: TwoTableRelease, extended: int = 0) -> TwoTableCounts:
         """The counts of a release."""
-        sizes = release.values.sizes
-        different = release.batches().group_by(BATCH).len()["len"]
+        without_batch = int(np.count_nonzero(release.batch == 0))
+        return replace(cls.of_values(release.values, without_batch), extended=extended)
+
+    @classmethod
+    def of_values(cls, values: Release, without_batch: int) -> TwoTableCounts:
+        """The counts of a table of values."""
+        sizes = values.sizes
+        different = batches_of(values).group_by(BATCH).len()["len"]
         return cls(
-            batches=release.values.group_count,
+            batches=values.group_count,
             smallest=int(sizes.min()) if len(sizes) else 0,
             average=float(sizes.mean()) if len(sizes) else 0.0,
             largest=int(sizes.max(initial=0)),
             fewest_values=int(different.to_numpy().min()) if len(different) else 0,
-            without_batch=int(np.count_nonzero(release.batch == 0)),
+            without_batch=without_batch,
+            extended=0,
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[TwoTableCounts], extended: int) -> TwoTableCounts:
+        """The counts of all parts of a table of values."""
+        held = [part for part in parts if part.batches]
+        batches = sum(part.batches for part in held)
+        values = sum(round(part.average * part.batches) for part in held)
+        return cls(
+            batches=batches,
+            smallest=min((part.smallest for part in held), default=0),
+            average=values / batches if held else 0.0,
+            largest=max((part.largest for part in held), default=0),
+            fewest_values=min((part.fewest_values for part in held), default=0),
+            without_batch=sum(part.without_batch for part in parts),
             extended=extended,
         )
 
@@ -274,7 +324,7 @@ def stored_release(folder: Path) -> Iterator[StoredRelease]:
 
 def is_two_tables(folder: Path) -> bool:
     """Whether the release in a folder has two tables."""
-    return (folder / PEOPLE_PARQUET).exists()
+    return (folder / VALUES_PARQUET).exists()
 
 
 def stored_values(folder: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -320,5 +370,10 @@ def any_release_of(stored: StoredRelease, schema: Schema, scales: Scales) -> Any
         return release_of(stored.people, schema, scales)
     batch = stored.people[BATCH].fill_null(0).to_numpy()
     people = release_of(stored.people, people_schema(schema), scales)
-    values = release_of(stored.values, values_schema(schema), Scales((), scales.values))
-    return TwoTableRelease(schema, people, batch, replace(values, schema=schema))
+    return TwoTableRelease(schema, people, batch, values_of(stored.values, schema, scales))
+
+
+def values_of(stored: GroupedTable, schema: Schema, scales: Scales) -> Release:
+    """The table of values that is stored, batches as groups."""
+    values = release_of(stored, values_schema(schema), Scales((), scales.values))
+    return replace(values, schema=schema)

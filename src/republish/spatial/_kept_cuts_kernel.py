@@ -89,11 +89,18 @@ class _Open(NamedTuple):
 
 @kernel
 def resolve(
-    columns: NDArray[np.float64], space: CutSpace, tree: CutTree, cuts: int, k: int, cells: CutCells
+    columns: NDArray[np.float64],
+    space: CutSpace,
+    tree: CutTree,
+    cuts: int,
+    k: int,
+    cells: CutCells,
+    region: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], int, int, int]:
     """Return the cell of each row, and how many cells, cuts and rows in sides that were passed over there are.
 
-    There must be at least k rows. `columns` is permuted, `cells` and the free places of `tree` are written.
+    There must be at least k rows, all in the region above `region[0]` and up to `region[1]`. `columns` is permuted,
+    `cells` and the free places of `tree` are written.
     """
     q, n = columns.shape
     rows = _CutRows(
@@ -112,7 +119,7 @@ def resolve(
     first = waiting.node[0]
     first[0], first[1], first[2], first[3], first[4], first[5] = 0, n, (0 if cuts > 0 else -1), -1, 0, 0
     for axis in range(q):
-        waiting.low[0, axis], waiting.high[0, axis] = -np.inf, np.inf
+        waiting.low[0, axis], waiting.high[0, axis] = region[0, axis], region[1, axis]
     depth, found, crossing = 1, 0, 0
     while depth > 0:
         depth -= 1

@@ -43,7 +43,7 @@ from republish.spatial._kept_cuts_kernel import (
 )
 from republish.spatial.extents import axis_arrays
 
-__all__ = ["OUTWEIGHED", "Divided", "KeptCuts", "moved_frames"]
+__all__ = ["OUTWEIGHED", "Divided", "KeptCuts", "moved_frames", "require_rows"]
 
 _ALL_SUBSETS = 5
 
@@ -138,11 +138,7 @@ class KeptCuts:
         """
         if k < 1:
             raise PolicyError(f"k must be at least 1; found {k}")
-        if 0 < view.rows < k:
-            raise CannotPublish(
-                f"every cell must hold at least k = {k} rows; the view holds {view.rows}; wait for more rows, or "
-                "start a series with a lower k"
-            )
+        require_rows(view.rows, k)
         cuts = self._met(view, moved or {})
         if view.rows == 0:
             nothing = np.empty((0, len(view.axes)))
@@ -161,7 +157,9 @@ class KeptCuts:
         )
         # The kernel works in place, on a copy.
         columns = np.array(view.points, dtype=np.float64, order="C")
-        cell, found, count, crossing = resolve(columns, _space(view, domain), tree, cuts.cuts, k, cells)
+        everywhere = np.repeat([[-np.inf], [np.inf]], q, axis=1)
+        space = _space(view, domain)
+        cell, found, count, crossing = resolve(columns, space, tree, cuts.cuts, k, cells, everywhere)
         low, high = _ranges(view.axes, cells, found, domain)
         extended = cells.extended[:found].copy()
         return Divided(cuts._with(view.axes, tree, count), cell, low, high, int(crossing), extended, domain)
@@ -244,6 +242,19 @@ class KeptCuts:
             label=pl.concat([self.label, label]),
             node=pl.concat([self.node, node]),
             child=tree.child[:count].copy(),
+        )
+
+
+def require_rows(rows: int, k: int) -> None:
+    """Refuse a view that holds some rows, but fewer than k.
+
+    Raises:
+        CannotPublish: it does.
+    """
+    if 0 < rows < k:
+        raise CannotPublish(
+            f"every cell must hold at least k = {k} rows; the view holds {rows}; wait for more rows, or "
+            "start a series with a lower k"
         )
 
 

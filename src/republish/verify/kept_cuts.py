@@ -9,33 +9,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
-from republish.hierarchies import Intervals
-from republish.kernels import kernel
 from republish.memory.membership import Membership
 from republish.memory.memory import KEY, keyed
 from republish.microdata import Axis, Microdata
 from republish.release.cells import SOME_MISSING, Cells
 from republish.release.forms import KEPT_CUTS as PROMISE
 from republish.verify.check import Check
-
-OUTWEIGHED = 8
-"""How many times k rows a side must have for a cut to be passed over whose other side has fewer than k."""
+from republish.verify.led_by_cuts import Leading
 
 _FROM_CUTS = "Who is in which cell of people follows from quasi-identifiers, k and the kept cuts alone."
 _LAMINAR = (
     "Cells of people lie inside those of earlier releases, contain them, or have nothing in common with them."
 )
+Labels = Sequence[Sequence[str]]
+"""The labels of every axis, none where it has numbers."""
 _CROSSING = "{} people are in cells that extend over a cut that died, and may cross earlier ones."
 
 
@@ -45,78 +40,20 @@ def from_cuts(view: Microdata, cell: IntArray, cuts: pl.DataFrame, k: int) -> Ch
     pairs = pl.DataFrame({"cell": cell, "expected": expected}).group_by("cell", "expected").len()
     twice = pairs.filter(pl.col("cell").is_duplicated() | pl.col("expected").is_duplicated())
     broken = twice.height + int(np.count_nonzero(np.bincount(cell)[1:] < k)) if len(cell) else 0
-    return Check(
-        f"{PROMISE}: cells", broken == 0, _FROM_CUTS, None, broken, int(twice["len"].sum()) if broken else 0
-    )
+    return cells_check(broken, int(twice["len"].sum()) if broken else 0)
+
+
+def cells_check(cells: int, rows: int) -> Check:
+    """Whether cells follow from the cuts: so many cells, with so many rows, do not."""
+    return Check(f"{PROMISE}: cells", cells == 0, _FROM_CUTS, None, cells, rows)
 
 
 def _led_to(view: Microdata, cuts: pl.DataFrame, k: int) -> IntArray:
     """The node of the tree of cuts that every row is led to."""
-    stored: dict[str, pl.Series] = {name: cuts[name][0] for name in cuts.columns}
-    axis, number = stored["axis"].to_numpy().astype(np.int64), stored["at"].to_numpy()
-    if not len(axis):
-        return np.zeros(view.rows, dtype=np.int64)
-    at = number + stored["offset"].to_numpy()[axis]
-    at[np.isneginf(number)] = -np.inf
-    named = pl.DataFrame({"axis": axis, "label": stored["label"], "node": stored["node"]})
-    distinct = named.filter(pl.col("label").is_not_null()).unique()
-    places = [_position(view.axes[one], label, node) for one, label, node in distinct.iter_rows()]
-    known = distinct.with_columns(pl.Series("place", places, dtype=pl.Float64))
-    found = named.join(known, on=named.columns, how="left", nulls_equal=True, maintain_order="left")["place"]
-    at = np.where(found.is_null().to_numpy(), at, found.fill_null(0.0).to_numpy())
-    child = np.stack([stored["left"].to_numpy(), stored["right"].to_numpy()], axis=1).astype(np.int64)
-    place: IntArray = _walked(np.ascontiguousarray(view.points), axis, at, child, k, OUTWEIGHED)
-    return place
-
-
-def _position(axis: Axis, label: str, node: str | None = None) -> float:
-    """The last position of a node of the hierarchy, or up to a label; all where the order of labels does not tell."""
-    if node is not None and axis.hierarchy is not None:
-        inside = [leaf for leaf, path in enumerate(axis.hierarchy.labels) if node in path[:-1]]
-        if inside:
-            return float(inside[-1])
-    if label in axis.labels:
-        return float(axis.labels.index(label))
-    as_number = isinstance(axis.column.hierarchy, Intervals)
-    key: Callable[[str], Any] = Fraction if as_number else str
-    known = [key(text) for text in axis.labels]
-    ordered = all(a < b for a, b in pairwise(known))
-    return float(bisect_right(known, key(label)) - 1) if ordered else np.inf
-
-
-@kernel
-def _walked(points, axis, at, child, k, outweighed):  # type: ignore[no-untyped-def]
-    """All rows led down the tree at once, one level after the other; a row that stays keeps a number of its place."""
-    rows, cuts = points.shape[1], len(axis)
-    node = np.zeros(rows, np.int64)
-    place = np.full(rows, -1, np.int64)
-    left, all_rows = np.zeros(cuts, np.int64), np.zeros(cuts, np.int64)
-    going = rows
-    while going > 0:
-        left[:] = 0
-        all_rows[:] = 0
-        for row in range(rows):
-            if place[row] < 0:
-                all_rows[node[row]] += 1
-                left[node[row]] += points[axis[node[row]], row] <= at[node[row]]
-        for row in range(rows):
-            if place[row] >= 0:
-                continue
-            here = node[row]
-            fewer = min(left[here], all_rows[here] - left[here])
-            side = 0 if points[axis[here], row] <= at[here] else 1
-            if fewer < k:
-                if all_rows[here] < 2 * k or all_rows[here] - fewer < outweighed * k:
-                    place[row] = here
-                    going -= 1
-                    continue
-                side = 0 if 2 * left[here] > all_rows[here] else 1
-            if child[here, side] >= 0:
-                node[row] = child[here, side]
-            else:
-                place[row] = cuts + 2 * here + side
-                going -= 1
-    return place
+    leading, done = Leading.of(cuts, view.axes), False
+    while not done:
+        leading, done = leading.deciding(leading.counted(view.points), k)
+    return leading.places(view.points)
 
 
 class ShownCells(NamedTuple):
@@ -144,9 +81,9 @@ class ShownCells(NamedTuple):
         for a, column in enumerate(cells):
             offset = moved.get(column.axis.column.name, 0.0)
             low[:, a], high[:, a] = column.low - offset, column.high - offset
-            if count and not column.axis.labels:
-                first, last = recorded["ends"][a]
-                low[column.low <= first, a], high[column.high >= last, a] = -np.inf, np.inf
+            ends = recorded["ends"][a] if count and not column.axis.labels else None
+            if ends is not None:
+                low[column.low <= ends[0], a], high[column.high >= ends[1], a] = -np.inf, np.inf
             low[column.missing == SOME_MISSING, a] = np.nan
         reaching = np.zeros(count, dtype=np.bool_)
         reaching[np.array(recorded["extended"], dtype=np.int64) - 1] = True
@@ -165,17 +102,21 @@ class CellWalk:
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     extended: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    labels: list[list[str]] | None = None
+    labels: Labels | None = None
 
     def add(self, members: Membership, shown: ShownCells) -> Check:
         """Whether the cells of a release are laminar with what is left of earlier ones; then take it in."""
         assert members.cell is not None
         there = np.flatnonzero(members.someone & (members.cell > 0))
         cell = members.cell[there] - 1
-        self._keep_labels(shown.axes)
         low, high, reaching = shown.low[cell], shown.high[cell], shown.extended[cell]
-        for a, axis in enumerate(shown.axes):
-            _among(low[:, a], high[:, a], axis.labels, self._labels[a])
+        if not self.people.height:
+            self.low = self.high = np.empty((0, low.shape[1]))
+        if len(shown.low):  # an empty week has no labels
+            common = labels_in_common(self.labels, shown.axes)
+            to_labels(self.low, self.high, self.labels or common, common)
+            to_labels(low, high, [axis.labels for axis in shown.axes], common)
+            self.labels = common
         who = keyed(members.people[there])
         place = who.join(
             self.people.with_row_index("place"), on=list(KEY), how="left", maintain_order="left"
@@ -202,21 +143,19 @@ class CellWalk:
             f"{PROMISE}: laminar", rows == 0, _LAMINAR, None, cells, rows, note=_CROSSING, noted=noted
         )
 
-    @property
-    def _labels(self) -> list[list[str]]:
-        assert self.labels is not None
-        return self.labels
 
-    def _keep_labels(self, axes: tuple[Axis, ...]) -> None:
-        """Keep those labels that a further release has too, in its order."""
-        if self.labels is None:
-            self.labels = [list(axis.labels) for axis in axes]
-            self.low = self.high = np.empty((0, len(axes)))
-        for a, axis in enumerate(axes):
-            known = set(self.labels[a])
-            common = [label for label in axis.labels if label in known]
-            _among(self.low[:, a], self.high[:, a], self.labels[a], common)
-            self.labels[a] = common
+def labels_in_common(known: Labels | None, axes: Sequence[Axis]) -> Labels:
+    """The labels of every axis that a further release has too, in its order; all of the first release."""
+    found = [axis.labels for axis in axes]
+    if known is None:
+        return found
+    return [tuple(x for x in new if x in set(old)) for old, new in zip(known, found, strict=True)]
+
+
+def to_labels(low: FloatArray, high: FloatArray, labels: Labels, common: Labels) -> None:
+    """Turn ranges of labels, of every axis, into ranges of those in common, in place; NaN where none is."""
+    for a, (old, new) in enumerate(zip(labels, common, strict=True)):
+        _among(low[:, a], high[:, a], old, new)
 
 
 def _among(low: FloatArray, high: FloatArray, labels: Sequence[str], common: Sequence[str]) -> None:
@@ -234,7 +173,10 @@ def _among(low: FloatArray, high: FloatArray, labels: Sequence[str], common: Seq
 def _compared(
     low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
 ) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Of ranges and others: which cross, which have nothing in common, which lie inside. A cell `*` decides nothing."""
+    """Of ranges and others: which cross, which have nothing in common, which lie inside.
+
+    A cell `*` decides nothing: the ranges behind it may have nothing in common.
+    """
     if not len(low):
         none = np.zeros(0, dtype=np.bool_)
         return none, none, none
@@ -243,14 +185,15 @@ def _compared(
         apart = np.any(~silent & ((high < other_low) | (other_high < low)), axis=1)
         inside = np.all(silent | ((other_low <= low) & (high <= other_high)), axis=1)
         around = np.all(silent | ((low <= other_low) & (other_high <= high)), axis=1)
-    crosses: BoolArray = ~(apart | inside | around)
-    return crosses, np.asarray(apart), np.asarray(inside)
+    unsaid = np.any(silent, axis=1)
+    crosses: BoolArray = ~(apart | inside | around | unsaid)
+    return crosses, np.asarray(apart | (unsaid & ~inside & ~around)), np.asarray(inside)
 
 
-def stated_cells(cells: tuple[Cells, ...], payloads: list[dict[str, Any]]) -> ShownCells:
-    """The cells of the last of some releases, with what the ledger recorded of frames up to it."""
+def moved_so_far(payloads: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """How far the frame of every column has moved over some releases, by what the ledger recorded."""
     moved: dict[str, float] = {}
     for payload in payloads:
         for name, by in payload.get("moved", {}).items():
             moved[name] = moved.get(name, 0.0) + by
-    return ShownCells.of(cells, payloads[-1], moved)
+    return moved

@@ -26,7 +26,7 @@ from republish.release.two_tables import people_schema, stored_release
 from republish.schema import Schema
 from republish.verify.check import Verification
 from republish.verify.draft import check_against_memory
-from republish.verify.kept_cuts import ShownCells, stated_cells
+from republish.verify.kept_cuts import ShownCells, moved_so_far
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
 from republish.verify.sums import CheckedPieces
@@ -188,7 +188,7 @@ class Audit(ABC):
         with stored_release(self.series.ledger.folder(number)) as stored:
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
         payloads = [record.payload for record in self.records[:number]]
-        return stated_cells(table.cells, payloads)
+        return ShownCells.of(table.cells, payloads[-1], moved_so_far(payloads))
 
     @cached_property
     def _known(self) -> pl.Series:

@@ -10,29 +10,49 @@ import numpy as np
 from republish.errors import LedgerError
 from republish.requirements import Requirement
 from republish.verify.check import MEMBERSHIP, STATISTICS, Check, Verification
+from republish.verify.two_tables import joined
+
+
+@dataclass(frozen=True)
+class CheckedCells:
+    """What was found in the table of people, whole cells each, and whether its batches are those of the values."""
+
+    found: Sequence[Verification]
+    requirements: Sequence[Requirement]
+    batches: Check
+
+    def with_values(self, values: Verification, *more: Check) -> Verification:
+        """The checks of both tables, those of people first; `more` come after those of what is stored."""
+        people = joined(verified(self.found, self.requirements), values)
+        at = [check.promise for check in people.checks].index(STATISTICS) + 1
+        return replace(people, checks=(*people.checks[:at], self.batches, *more, *people.checks[at:]))
 
 
 @dataclass(frozen=True)
 class CheckedPieces:
     """What was found in a release, piece by piece, whole groups each: one piece where one process checks it.
 
-    `repeated` rows of the membership name somebody whom others name too. `same` is the check of the CSV table, where
-    it is not among those of the pieces.
+    `repeated` rows of the membership name somebody whom others name too. `same` are the checks of CSV tables, where
+    they are not among those of the pieces. In two tables the pieces are whole batches, and `cells` what was found in
+    whole cells of people.
     """
 
     found: Sequence[Verification]
     requirements: Sequence[Requirement]
     new_lives: int
     repeated: int
-    same: Check | None = None
+    same: Sequence[Check] = ()
+    cells: CheckedCells | None = None
 
     def together(self) -> Verification:
         found = verified(self.found, self.requirements)
+        if self.cells is not None:
+            found = self.cells.with_values(found)
         checks = [
             self._with_repeated(check) if check.promise == MEMBERSHIP else check for check in found.checks
         ]
-        if self.same is not None:
-            checks.insert([check.promise for check in checks].index(STATISTICS), self.same)
+        at = [check.promise for check in checks].index(STATISTICS) if self.same else 0
+        checks[at:at] = self.same
         return replace(found, checks=tuple(checks))
 
     def _with_repeated(self, check: Check) -> Check:

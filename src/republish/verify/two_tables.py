@@ -112,7 +112,7 @@ def verify_two_tables(
     table, counts = _numbered(table, counts)
     stored = StoredRelease(GroupedTable(table), GroupedTable(counted_out(counts)))
     of_values = verify_frame(stored.values, values_schema(schema), requirements)
-    return _joined(found, of_values).with_checks(batches_fit(stored, strict=False))
+    return joined(found, of_values).with_checks(batches_fit(stored, strict=False))
 
 
 def _both(
@@ -123,31 +123,58 @@ def _both(
     large: AtLarge | None,
 ) -> Verification:
     people = verify_frame(stored.people, people_schema(schema), of_people)
-    return _joined(people, verify_frame(stored.values, values_schema(schema), requirements, large=large))
+    return joined(people, verify_frame(stored.values, values_schema(schema), requirements, large=large))
 
 
-def _joined(people: Verification, values: Verification) -> Verification:
+def joined(people: Verification, values: Verification) -> Verification:
     """The checks of both tables; those of people are called so."""
     named = (replace(check, promise=f"{PEOPLE}: {check.promise}") for check in people.checks)
     own = (check for check in values.checks if check.promise != "uniform groups")
     return replace(people, checks=(*named, *own), batches=values.groups)
 
 
+def compared_texts(folder: Path, schema: Schema) -> list[Check]:
+    """Whether the tables as text of a stored release say what those in types say."""
+    with stored_release(folder) as stored:
+        if not stored.two:
+            return [compared_tables(stored.people, folder / TABLE_CSV, schema)]
+        return _same(stored, folder, schema)
+
+
+def verify_values(
+    values: GroupedTable, schema: Schema, requirements: Sequence[Requirement], large: AtLarge | None = None
+) -> Verification:
+    """Check whole batches of a stored table of values, and the counterfeits declared in them."""
+    found = verify_frame(values, values_schema(schema), requirements, large=large)
+    return found.with_checks(counterfeits_fit(values))
+
+
 def batches_fit(stored: StoredRelease, strict: bool = True) -> Check:
     """Every batch must count as many values as it has people, counterfeits aside; `strict` where they are declared."""
-    people = stored.people[BATCH].drop_nulls()
-    in_people = people.to_frame("group").group_by("group").len("people")
-    counted = stored.values["group"].to_frame("group").group_by("group").len("values")
-    frames = in_people.cast({"group": pl.Int64}).join(
-        counted.cast({"group": pl.Int64}), on="group", how="full", coalesce=True
-    )
-    if stored.values.counterfeits is not None:
-        held = stored.values.counterfeits.cast({"group": pl.Int64}).rename({"count": "false"})
-        frames = frames.join(held, on="group", how="left")
-    else:
-        frames = frames.with_columns(pl.lit(0).alias("false"))
-    owned = pl.col("values").fill_null(0) - pl.col("false").fill_null(0)
-    short = pl.col("people").fill_null(0).cast(pl.Int64) - owned.cast(pl.Int64)
+    return compared_batches(people_by_batch(stored.people), values_by_batch(stored.values), strict)
+
+
+def people_by_batch(people: GroupedTable) -> pl.DataFrame:
+    """How many people of a table each batch has."""
+    named = people[BATCH].drop_nulls().cast(pl.Int64).to_frame("group")
+    return named.group_by("group").len("people").cast({"people": pl.Int64})
+
+
+def values_by_batch(values: GroupedTable) -> pl.DataFrame:
+    """How many values of a table each batch counts, counterfeits aside."""
+    counted = values["group"].cast(pl.Int64).to_frame("group").group_by("group").len("values")
+    counted = counted.cast({"values": pl.Int64})
+    if values.counterfeits is None:
+        return counted
+    held = values.counterfeits.select(pl.col("group").cast(pl.Int64), false=pl.col("count").cast(pl.Int64))
+    own = pl.col("values") - pl.col("false").fill_null(0)
+    return counted.join(held, on="group", how="left").select("group", values=own)
+
+
+def compared_batches(people: pl.DataFrame, values: pl.DataFrame, strict: bool = True) -> Check:
+    """Whether batches count as many values as they have people, from what `people_by_batch` and the other say."""
+    frames = people.join(values, on="group", how="full", coalesce=True)
+    short = pl.col("people").fill_null(0) - pl.col("values").fill_null(0)
     wrong = frames.filter(short != 0 if strict else short > 0)
     return Check(
         "batches",

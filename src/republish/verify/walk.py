@@ -15,6 +15,8 @@ from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.forms import KEPT_CUTS
+from republish.release.grouped_table import GroupedTable
+from republish.release.two_tables import stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
 from republish.schema import Schema
 from republish.verify.check import Check, Verification
@@ -33,7 +35,7 @@ from republish.verify.promises import (
 )
 from republish.verify.similarity import BeliefWalk, Shown
 from republish.verify.table import AtLarge
-from republish.verify.two_tables import verify_release
+from republish.verify.two_tables import verify_release, verify_values
 from republish.verify.withstand import TrailWalk
 
 
@@ -127,7 +129,8 @@ class About(NamedTuple):
 
     `known` are the values that codes of all releases point into, `values` those known at this one. Where the release
     at hand is a part of one, `large` is the table it belongs to, and its last group has at least the number `groups`.
-    In two tables `of_people` is what every group of people must satisfy, and `cells` are those groups.
+    In two tables `of_people` is what every group of people must satisfy, and `cells` are those groups. Of `batches`
+    alone the people are checked elsewhere.
     """
 
     number: int
@@ -140,6 +143,7 @@ class About(NamedTuple):
     groups: int = 0
     of_people: tuple[Requirement, ...] | None = None
     cells: ShownCells | None = None
+    batches: bool = False
 
 
 def verify_members(
@@ -150,7 +154,11 @@ def verify_members(
     That nobody is in the membership twice is left to `CheckedPieces`.
     """
     schema = stated.schema
-    found = verify_release(folder, schema, stated.requirements, stated.of_people, stated.large)
+    if stated.batches:
+        values = GroupedTable(stored_values(folder), stored_counterfeits(folder))
+        found = verify_values(values, schema, stated.requirements, stated.large)
+    else:
+        found = verify_release(folder, schema, stated.requirements, stated.of_people, stated.large)
     sizes, counterfeits = group_sizes(folder, stated.groups)
     fit = members_fit(folder, schema, members, stated.known, sizes, counterfeits)
     signatures = (

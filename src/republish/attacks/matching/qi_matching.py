@@ -27,7 +27,7 @@ from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks.excluding.candidates import Unknowns, lives, only
 from republish.attacks.history import History
 from republish.attacks.matching.fitting import fitting, sole_groups
-from republish.attacks.matching.sightings import MatchedView, Units, require_views, units_of
+from republish.attacks.matching.sightings import MatchedView, NamedBatches, require_views, units_of
 from republish.attacks.results import Findings
 from republish.errors import PolicyError
 from republish.kernels import kernel
@@ -132,7 +132,7 @@ class _Counts(NamedTuple):
         return cls(start - start[0], history.value_code[rows], history.value_count[rows].astype(np.int64))
 
 
-def _weights(units: Units, counts: _Counts, values: int) -> _Rows:
+def _weights(units: NamedBatches, counts: _Counts, values: int) -> _Rows:
     """What each group of people says of values: those of a batch, as often as its lines name the batch."""
     batch_of = np.repeat(np.arange(len(counts.start) - 1), np.diff(counts.start))
     size = np.bincount(batch_of, weights=counts.times, minlength=len(counts.start) - 1)

@@ -46,7 +46,7 @@ class MatchedView:
         return cls(release, person, points, cell, _tags(view), np.zeros(len(points)))
 
 
-class Units(NamedTuple):
+class NamedBatches(NamedTuple):
     """What lines of the table of people may say: group g names `batch[u]` in `lines[u]` of its lines.
 
     u runs from `start[g]` to `start[g + 1]`; groups and batches are numbered from 0. In one table every group names
@@ -58,17 +58,17 @@ class Units(NamedTuple):
     lines: IntArray
 
 
-def units_of(release: AnyRelease, rows: IntArray) -> Units:
+def units_of(release: AnyRelease, rows: IntArray) -> NamedBatches:
     """The units of a release whose batches hold so many `rows`; lines without a batch belong to none."""
     if not isinstance(release, TwoTableRelease):
         groups = np.arange(release.group_count + 1)
-        return Units(groups, groups[:-1], rows.astype(np.int64))
+        return NamedBatches(groups, groups[:-1], rows.astype(np.int64))
     named = release.batch > 0
     batches = max(release.values.group_count, 1)
     key = (release.people.group[named].astype(np.int64) - 1) * batches + release.batch[named] - 1
     distinct, lines = np.unique(key, return_counts=True)
     each = np.bincount(distinct // batches, minlength=release.people.group_count)
-    return Units(np.append(0, np.cumsum(each)), distinct % batches, lines.astype(np.int64))
+    return NamedBatches(np.append(0, np.cumsum(each)), distinct % batches, lines.astype(np.int64))
 
 
 def sightings_of(series: Source, history: History, views: Sequence[Any] | None) -> tuple[MatchedView, ...]:

@@ -97,7 +97,7 @@ def read_files(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]
         i, j = map(int, block.data.split())
         one = layout.releases[i]
         if block.kind == TABLE_FILE:
-            stored = read_intact(*one.tables[j])
+            stored = one.rows_of(read_intact(*one.tables[j]))
             codes = codes_in(stored, layout.schema, layout.values)
             rows = pl.DataFrame({_GROUP: stored[_GROUP].cast(pl.Int32), _CODE: codes})
             counts = rows.group_by(_GROUP, _CODE).agg(pl.len().cast(pl.Int64).alias(_ROWS))

@@ -57,8 +57,6 @@ def require_in_parts(policy: Policy) -> None:
     reason = policy.publisher.undivided
     if reason is None and policy.gate is not None:
         reason = "the gate attacks all releases together"
-    if reason is None and policy.form is not None:
-        reason = "the cells of people are cut with all rows at hand"
     if reason:
         raise PolicyError(
             f"a release is made in parts only where no step needs all rows at once, and {reason}; "

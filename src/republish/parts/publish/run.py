@@ -17,6 +17,7 @@ from republish.errors import ViewError
 from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
+from republish.parts.batches import BATCHES, batches_together, fit_batches
 from republish.parts.blocks import Block, Mover, fact, table_block, tables_of
 from republish.parts.files import write_table
 from republish.parts.pseudonymize import (
@@ -30,6 +31,14 @@ from republish.parts.pseudonymize import (
     pseudonymize,
     recall,
 )
+from republish.parts.publish.cells import (
+    CELL,
+    CELL_NUMBER,
+    CELL_SHARD,
+    REGIONS,
+    CellsInParts,
+    cells_in_parts,
+)
 from republish.parts.publish.groups import (
     FALSE,
     GROUP,
@@ -42,6 +51,15 @@ from republish.parts.publish.groups import (
 )
 from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_counts
 from republish.parts.publish.shards import Places, WritingShards, Written
+from republish.parts.publish.two_tables import (
+    PEOPLE,
+    WritingPeople,
+    WritingValues,
+    WrittenPeople,
+    checked_tables,
+    from_cuts_in_parts,
+    nobody,
+)
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.plausibility import Turnout
@@ -51,10 +69,11 @@ from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
+from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
 from republish.requirements import Whole
 from republish.series import Series
 from republish.sources.paths import read_parquet
-from republish.verify.check import Check
+from republish.verify.check import Check, Verification
 
 FILE = "file"
 STEPS = ("looking over the view", "recognising people", "grouping", "writing and verifying", "committing")
@@ -96,38 +115,80 @@ class InParts(Maker):
         policy, release, counted = self.policy, self.number - 1, self.series.counts_file()
         before = read_parquet(self.series.ledger.intact(counted)) if counted else None
         publisher, counts = with_counts(mover, people, policy.publisher, domains, before, release, sizes.sums)
+        terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people)
+        self.cells: CellsInParts | None = None
+        if policy.form is not None:
+            self.cells = cells_in_parts(mover, people, self.series, terms, domains, sizes)
+            people = self.cells.people
         made, whole = plan(mover, people, publisher, domains, sizes, release)
-        terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number)
         self.making = Making(terms, domains, sizes.shards, counts)
         routed, task = mover.map(people, [VIEW], made.route), partial(group_rows, self.making, whole)
         self.grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))
         self.facts: list[Grouped] = mover.facts(self.grouped)
 
-    def write(self, draft: Draft, as_of: str) -> Sequence[Written]:
+    def write(self, draft: Draft, as_of: str) -> Sequence[Written | WrittenPeople]:
         """Write every shard, as it is checked and remembered; return what all tell."""
         self.published, lasting = self._lasting()
         groups = np.sum([np.zeros(self.sizes.shards, np.int64), *(f.groups for f in self.facts)], axis=0)
         groups = groups - (lasting[-1].groups if lasting else 0)
         self.step(STEPS[3])
-        self.places = self.open.enter_context(_places(draft, self.sizes.shards))
+        self.places = self.open.enter_context(_places(draft, self.sizes.shards, self.cells is not None))
         against, first = tuple(one.against for one in lasting), np.cumsum(groups) - groups
-        writing = WritingShards(self.making, self.places, first, self.published, against)
+        terms = (self.making, self.places, first, self.published, against)
+        writing = WritingShards(*terms) if self.cells is None else WritingValues(*terms, self.cells.first)
         grouped = self.grouped if self.sizes.rows else self.mover.blocks([_nobody(self.domains)])
         shards = self.mover.exchange([grouped], [VIEW, FALSE], self.sizes.shards, writing)
+        if self.cells is not None:
+            shards = self.mover.keep(shards)
         self.written: list[Written] = sorted(self.mover.facts(shards), key=lambda w: w.shard)
+        self.groups = int(groups.sum())
+        self.of_people = [] if self.cells is None else self._write_people(shards, self.cells)
         crash_points.reach("release-written")
-        return self.written
+        return [*self.written, *self.of_people]
 
-    def of_whole(self, pieces: Sequence[Written]) -> Sequence[Check]:
-        """That the shards are the view: nobody lost, nobody twice."""
-        found, domains = self.found, self.domains
-        codes = np.sum([w.codes for w in pieces], axis=0)
+    def _write_people(self, values: Any, cells: CellsInParts) -> list[WrittenPeople]:
+        """Write every shard of people, and compare their batches with those of the values."""
+        mover, shards = self.mover, self.sizes.shards
+        sources = [values, cells.people if self.sizes.rows else mover.blocks(nobody(self.domains))]
+        writing = WritingPeople(self.making, self.places, cells.first, cells.leading)
+        people = mover.keep(mover.exchange(sources, [PEOPLE, REGIONS], shards, writing))
+        written: list[WrittenPeople] = sorted(mover.facts(people), key=lambda w: w.shard)
+        self.batches = batches_together(
+            mover.facts(mover.exchange([values, people], [BATCHES], shards, fit_batches))
+        )
+        return written
+
+    def checked_pieces(self, pieces: Sequence[Any]) -> Verification:
+        """The checks of all shards, of two tables those of either."""
+        if self.cells is None:
+            return super().checked_pieces(pieces)
+        return checked_tables(self.written, self.of_people, self.batches, self.making.terms)
+
+    def counts(self) -> TwoTableCounts | None:
+        """What is counted of two tables, where there are two."""
+        if self.cells is None:
+            return None
+        counts = [w.counts for w in self.written if w.counts is not None]
+        return TwoTableCounts.together(counts, self.cells.reaching)
+
+    def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
+        """That the shards are the view: nobody lost, nobody twice; and that cells of people come from the cuts."""
+        found, domains, written = self.found, self.domains, self.written
+        codes = np.sum([w.codes for w in written], axis=0)
         same_whole = domains.schema.sensitive is None or bool(
             np.allclose(domains.whole(codes).overall, self.published.overall, rtol=0, atol=1e-12)
         )
-        rows = sum(w.people for w in pieces)
-        complete = rows == found.rows and sum(w.tally for w in pieces) % 2**64 == found.tally
+        tables: list[Sequence[Written | WrittenPeople]] = [written]
+        tables += [] if self.cells is None else [self.of_people]
+        rows = min(sum(w.people for w in table) for table in tables)
+        complete = rows == found.rows and all(
+            sum(w.tally for w in table) % 2**64 == found.tally for table in tables
+        )
+        form, cut = self.policy.form, []
+        if form is not None:
+            cut = [from_cuts_in_parts(self.of_people, form.k)]
         return [
+            *cut,
             Check(
                 "parts make the whole",
                 complete and same_whole,
@@ -135,23 +196,26 @@ class InParts(Maker):
                 None,
                 0,
                 0 if complete else abs(found.rows - rows),
-            )
+            ),
         ]
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Take over what the shards wrote in private, with a fresh base of the memory now and then."""
         written, places, making = self.written, self.places, self.making
-        draft.adopt({draft.name(p): measured for w in written for p, measured in w.files.items()})
+        files = [file for w in written for file in w.files.items()]
+        files += [file for w in self.of_people for file in w.files.items()]
+        draft.adopt({draft.name(path): measured for path, measured in files})
         used = {path for w in written for path in w.files}
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
-        size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits)
-        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size))
+        batches = None if self.cells is None else self.groups
+        size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
+        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size, text=False))
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}
         if needs_fresh_base(sum(memory.values()), self.found.remembered + self.found.arrivals.new):
             memory = self._fresh_base(draft, [(path, w.files[path]) for path, w in changed.items()], places)
-        return write_private(
+        kept = write_private(
             self.series,
             draft,
             (Scales(self.domains.axes, self.domains.values), self.schema),
@@ -159,6 +223,11 @@ class InParts(Maker):
             [draft.name(places.membership[w.shard]) for w in written],
             memory,
         )
+        cells = self.cells
+        if cells is None:
+            return kept
+        cut = cells.record.kept(draft, self.series, kept["erased"], cells.cuts)
+        return kept | cut
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema
@@ -242,18 +311,20 @@ class _Lost:
 
 
 @contextmanager
-def _places(draft: Draft, shards: int) -> Iterator[Places]:
+def _places(draft: Draft, shards: int, two_tables: bool) -> Iterator[Places]:
     """Names for the files of every shard; those that turn out not to be needed are given up."""
     aside = draft.folder.with_name(f"{draft.token}-aside")
-    tables, counterfeits = draft.folder / TABLE_PARQUET, draft.folder / COUNTERFEITS
-    tables.mkdir()
-    aside.mkdir()
+    tables = draft.folder / (VALUES_PARQUET if two_tables else TABLE_PARQUET)
+    people, counterfeits = draft.folder / PEOPLE_PARQUET, draft.folder / COUNTERFEITS
+    for folder in (tables, aside, *([people] if two_tables else [])):
+        folder.mkdir()
     places = Places(
         tuple(tables / f"part-{shard:05d}.parquet" for shard in range(shards)),
         tuple(counterfeits / f"part-{shard:05d}.csv" for shard in range(shards)),
         tuple(draft.private_files("membership", shards)),
         tuple(draft.private_files("memory", shards)),
         aside,
+        tuple(people / f"part-{shard:05d}.parquet" for shard in range(shards)),
     )
     try:
         yield places
@@ -265,6 +336,7 @@ def _nobody(domains: Domains) -> Block:
     """The people of an empty week, which is a release without groups."""
     cells = pl.DataFrame(schema=dict.fromkeys(domains.schema.insensitive, pl.String()))
     people, points = np.empty((0, 2), dtype=np.uint64), np.empty((len(domains.axes), 0))
-    nobody = domains.view(points, np.empty(0, dtype=np.int32), cells, people)
+    empty = domains.view(points, np.empty(0, dtype=np.int32), cells, people)
     group = (pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
-    return table_block(frame_of(nobody, np.empty(0, dtype=np.uint64)).with_columns(group), 0, VIEW)
+    cell = (pl.lit(0, pl.Int32).alias(name) for name in (CELL, CELL_NUMBER, CELL_SHARD))
+    return table_block(frame_of(empty, np.empty(0, dtype=np.uint64)).with_columns(*group, *cell), 0, VIEW)

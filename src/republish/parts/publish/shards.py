@@ -22,10 +22,10 @@ from republish.parts.blocks import Block, fact, tables_of
 from republish.parts.files import read_intact, write_bytes, write_table
 from republish.parts.pseudonymize import CODE, ROW, VIEW, memory_in, tally_of, view_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, Making, broken_groups
-from republish.publishing.steps import Piece
+from republish.publishing.steps import CheckedPiece, Piece
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import Release
-from republish.release.two_tables import StoredRelease
+from republish.release.two_tables import StoredRelease, TwoTableCounts
 from republish.requirements import Whole
 from republish.secret import order_of
 from republish.sources.paths import read_csv
@@ -35,20 +35,24 @@ from republish.verify.table import AtLarge
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of every shard go; that of counterfeits is written where there are any."""
+    """Where the files of every shard go; that of counterfeits is written where there are any.
+
+    In two tables `table` is that of values, and `people` the other one.
+    """
 
     table: tuple[Path, ...]
     counterfeits: tuple[Path, ...]
     membership: tuple[Path, ...]
     memory: tuple[Path, ...]
     aside: Path
+    people: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Written:
     """What a shard tells: its files, its checks and sums, and what must add up over all shards.
 
-    `codes` are the stored rows of each sensitive code.
+    `codes` are the stored rows of each sensitive code, `counts` what is counted of batches in two tables.
     """
 
     shard: int
@@ -60,6 +64,7 @@ class Written:
     suppressed: int
     remembered: int
     tally: int
+    counts: TwoTableCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,10 @@ class WritingShards:
         frame, grouping = self._groups(blocks)
         view, digests = view_of(frame, made.domains), frame[ROW].to_numpy()
         memory = memory_in(frame, made.terms.number - 1, made.counts)
-        piece = Piece(made.terms, view, grouping, digests, memory, AtLarge(made.domains.values, self.whole))
+        piece = self._piece(
+            Piece(made.terms, view, grouping, digests, memory, AtLarge(made.domains.values, self.whole)),
+            frame,
+        )
         release, placed = piece.built("shard", shard)
         local = placed.group
         shift = int(self.first[shard])
@@ -85,7 +93,8 @@ class WritingShards:
         files = self._write(release, shard, shift)
         table = self._stored(files, shard, shift)
         checked = piece.checked(StoredRelease(table, table), placed)
-        seen = piece.seen(np.where(local > 0, local + shift, 0).astype(np.int32))
+        group = np.where(local > 0, local + shift, 0).astype(np.int32)
+        seen = piece.seen(group)
         after = checked.remembered(seen).seen_in(made.terms.number)
         files |= self._private(shard, checked.membership(seen), after)
         yield fact(
@@ -99,8 +108,24 @@ class WritingShards:
                 suppressed=checked.suppressed,
                 remembered=after.size,
                 tally=tally_of(seen.people, seen.columns[ROW], seen.columns[CODE]),
+                counts=self._counts(checked),
             )
         )
+        yield from self._onward(frame, group, table, shift)
+
+    def _piece(self, piece: Piece, frame: pl.DataFrame) -> Piece:
+        """The piece that the shard publishes."""
+        return piece
+
+    def _counts(self, checked: CheckedPiece) -> TwoTableCounts | None:
+        """What is counted of batches, where groups are batches."""
+        return None
+
+    def _onward(
+        self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int
+    ) -> Iterator[Block]:
+        """What others need of the people, their published groups, and the table as it lies there: nothing."""
+        return iter(())
 
     def _groups(self, blocks: Sequence[Block]) -> tuple[pl.DataFrame, Grouping]:
         """The people of the shard by pseudonym, and their groups from 0; groups that do not last are left out."""

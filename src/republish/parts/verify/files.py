@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,15 +20,19 @@ from republish.parts.blocks import Block, Task, fact, spread
 from republish.parts.counts import ROWS
 from republish.parts.pseudonymize import CODE, ROW, bucket_of
 from republish.parts.verify.walk_state import GROUP
+from republish.release.two_tables import BATCH, counted_out
 from republish.schema import Schema
 from republish.sources.paths import parquet_schema, read_csv, read_parquet
 from republish.verify.series import UNREADABLE
-from republish.verify.table import AtLarge, same_tables
+from republish.verify.table import AtLarge
+from republish.verify.two_tables import compared_texts
 
 FILE, CSV = "file", "csv"
 STATE, AWAY, TABLE, FALSE = "state", "away", "table", "false"
 MEMBERS, START, UNREAD = "members", "start", "unread"
-CLASS, PLACE, AGAIN = "class", "place", "again"
+PEOPLE, IN_CELLS = "people", "in cells"
+"""The table of people, and members of a release, on their way to the shards of their cells."""
+CLASS, PLACE, AGAIN, CELL = "class", "place", "again", "cell"
 MEMBER_COLUMNS = {**dict.fromkeys(KEY, pl.UInt64), GROUP: pl.Int32, CODE: pl.Int32, ROW: pl.UInt64}
 
 
@@ -85,18 +89,28 @@ class Surveyed:
     values: pl.DataFrame | None
 
 
-def survey_tables(schema: Schema, blocks: Sequence[Block]) -> Iterator[Block]:
-    """The task that looks over files of a table; and compares the CSV table of a release with it where it has one."""
+def survey_tables(
+    schema: Schema, read: Callable[[Path, list[str]], pl.DataFrame], blocks: Sequence[Block]
+) -> Iterator[Block]:
+    """The task that looks over files of a table; and compares the CSV tables of a release with it where it has some."""
     for place in named(block for block in blocks if block.kind == CSV):
-        yield fact(same_tables(place, schema))
+        yield from map(fact, compared_texts(place, schema))
     for place in named(block for block in blocks if block.kind == FILE):
         sensitive = schema.sensitive
-        frame = read_parquet(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
+        frame = read(place, [GROUP] if sensitive is None else [GROUP, sensitive.name])
         if frame[GROUP].null_count():
             raise ViewError("every row needs a group")
         values = None if sensitive is None else frame[sensitive.name].value_counts(name=ROWS)
         top = int(frame[GROUP].max() or 0)  # type: ignore[arg-type]
         yield fact(Surveyed(pl.Schema(parquet_schema(place)), frame.height, max(0, top), values))
+
+
+def read_values(place: Path, columns: list[str]) -> pl.DataFrame:
+    """Some columns of a table that counts values by batch, a row for each."""
+    values = read_parquet(place)
+    if values[BATCH].null_count():
+        raise ViewError("every value needs a batch")
+    return counted_out(values).select(columns)
 
 
 @dataclass(frozen=True)
@@ -122,11 +136,15 @@ class Ranges:
 
 @dataclass(frozen=True)
 class ReadingRelease:
-    """The task that reads files of a release: tables and counterfeits for the shards, people for the buckets."""
+    """The task that reads files of a release: tables and counterfeits for the shards, people for the buckets.
+
+    In two tables there are shards of batches and of `cells`; people go to the latter first.
+    """
 
     ranges: Ranges
     flags: frozenset[str] = frozenset()
     classes: bool = False
+    cells: Ranges | None = None
 
     def __call__(self, blocks: Sequence[Block]) -> Iterator[Block]:
         for block in blocks:
@@ -134,23 +152,39 @@ class ReadingRelease:
                 yield from self._read(kind, place, block.to + i)
 
     def _read(self, kind: str, place: Path, number: int) -> Iterator[Block]:
-        if kind == TABLE:
-            frame = read_parquet(place)
-            lacking = sorted(self.flags - set(frame.columns))  # a flag that a part lacks is false there
-            frame = frame.with_columns(pl.lit(value=False).alias(name) for name in lacking)
-            yield from spread(frame, self.ranges.of(frame[GROUP].to_numpy()), TABLE)
+        group = GROUP if self.cells is None else BATCH
+        if kind == PEOPLE:
+            assert self.cells is not None
+            frame = self._with_flags(read_parquet(place))
+            yield from spread(frame, self.cells.of(frame[GROUP].to_numpy()), PEOPLE)
+        elif kind == TABLE:
+            frame = self._with_flags(read_parquet(place)) if self.cells is None else read_parquet(place)
+            yield from spread(frame, self.ranges.of(frame[group].to_numpy()), TABLE)
         elif kind == FALSE:
             frame = read_csv(place)
-            yield from spread(frame, self.ranges.of(frame[GROUP].to_numpy()), FALSE)
+            yield from spread(frame, self.ranges.of(frame[group].to_numpy()), FALSE)
         else:
             columns = [*MEMBER_COLUMNS, *([CLASS] if self.classes else [])]
+            columns += [] if self.cells is None else [CELL]
             frame = read_parquet(place, columns).with_columns(pl.lit(number, pl.Int32).alias(PLACE))
-            people = people_of(frame)
-            # Whoever was forgotten is nobody, and nothing is known of nobody: they need not meet.
-            nobody = (people == 0).all(axis=1)
-            bucket = bucket_of(people[:, 0], self.ranges.shards)
-            bucket[nobody] = np.flatnonzero(nobody) % self.ranges.shards
-            yield from spread(frame, bucket, MEMBERS)
+            if self.cells is not None:
+                yield from spread(frame, self.cells.of(frame[CELL].to_numpy()), IN_CELLS)
+                return
+            yield from spread_members(frame, self.ranges.shards)
+
+    def _with_flags(self, frame: pl.DataFrame) -> pl.DataFrame:
+        lacking = sorted(self.flags - set(frame.columns))  # a flag that a part lacks is false there
+        return frame.with_columns(pl.lit(value=False).alias(name) for name in lacking)
+
+
+def spread_members(frame: pl.DataFrame, buckets: int) -> Iterator[Block]:
+    """The members of a release, on their way to their buckets."""
+    people = people_of(frame)
+    # Whoever was forgotten is nobody, and nothing is known of nobody: they need not meet.
+    nobody = (people == 0).all(axis=1)
+    bucket = bucket_of(people[:, 0], buckets)
+    bucket[nobody] = np.flatnonzero(nobody) % buckets
+    yield from spread(frame, bucket, MEMBERS)
 
 
 def parts_of(place: Path, suffix: str) -> tuple[Path, ...]:

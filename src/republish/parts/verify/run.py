@@ -21,7 +21,8 @@ from republish.ledger import Entry
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
 from republish.memory.memory import Memory
-from republish.parts.blocks import Block, Mover
+from republish.parts.batches import BATCHES, batches_together, fit_batches
+from republish.parts.blocks import Block, Mover, Task
 from republish.parts.counts import ROWS, add_up
 from republish.parts.pseudonymize import MEMORY, VIEW, recall
 from republish.parts.publish.plan import Sizes
@@ -30,7 +31,9 @@ from republish.parts.verify.files import (
     CSV,
     FALSE,
     FILE,
+    IN_CELLS,
     MEMBERS,
+    PEOPLE,
     START,
     STATE,
     TABLE,
@@ -44,27 +47,34 @@ from republish.parts.verify.files import (
     listed,
     measuring,
     parts_of,
+    read_values,
     survey_tables,
 )
 from republish.parts.verify.tasks import (
     Auditor,
+    Axes,
     CheckingGroups,
+    CheckingPeople,
     Compared,
     MetMembers,
     compare_memory,
     count_followers,
     meet_members,
 )
+from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
+from republish.release.two_tables import PEOPLE_PARQUET, VALUES_CSV, VALUES_PARQUET, people_schema
+from republish.schema import Schema
 from republish.series import Series
 from republish.sources.paths import read_parquet
-from republish.verify.check import Check
+from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED
+from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
 from republish.verify.memory import sentences
 from republish.verify.promises import WITHSTAND
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
-from republish.verify.sums import CheckedPieces
+from republish.verify.sums import CheckedCells, CheckedPieces
 from republish.verify.table import AtLarge
 from republish.verify.walk import About
 
@@ -98,6 +108,34 @@ class _Stored:
     counterfeits: tuple[Path, ...]
     members: tuple[Path, ...]
     csv: tuple[Path, ...]
+    people: tuple[Path, ...] = ()
+    scales: Scales | None = None
+
+
+@dataclass(frozen=True)
+class _LookedOver:
+    """What all files of a table say: of values, columns and groups, and whether CSV tables say the same."""
+
+    large: AtLarge
+    columns: pl.Schema
+    ranges: Ranges
+    same: tuple[Check, ...]
+    rows: int
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The columns that a part may lack: what they say is false there."""
+        return frozenset(name for name, kind in self.columns.items() if kind == pl.Boolean)
+
+
+@dataclass(frozen=True)
+class _ReadMembers:
+    """The members of a release, and how its files are read; in two tables with cells, and what was found there."""
+
+    reading: Task
+    members: Any
+    axes: Axes | None = None
+    found: tuple[Verification, ...] = ()
 
 
 class _AuditInParts(Audit):
@@ -116,6 +154,7 @@ class _AuditInParts(Audit):
         self.counts: pl.DataFrame | None = None
         self.counts_lost = False
         self.checked = 0
+        self.labels: Labels | None = None
 
     def _require_in_parts(self) -> None:
         reason = None
@@ -152,22 +191,21 @@ class _AuditInParts(Audit):
             stored = self._stored(entry)
         except UNREADABLE:
             return None
-        surveyed = self._surveyed(stored)
+        read_table = read_values if stored.people else read_parquet
+        surveyed = self._looked_over(stored.tables, stored.csv, self.schema, read_table)
         if surveyed is None:
             return None
-        large, columns, ranges, same = surveyed
-        stated = stored.stated._replace(large=large)
-        flags = frozenset(name for name, kind in columns.items() if kind == pl.Boolean)
-        mover, reads = self.mover, self.auditor.reasoning is not None
-        reading = partial(legible, ReadingRelease(ranges, flags, reads))
-        members = mover.map(
-            mover.blocks(listed([(MEMBERS, p) for p in stored.members], FILE)), [FILE], reading
-        )
+        large, columns, ranges, same = surveyed.large, surveyed.columns, surveyed.ranges, surveyed.same
+        stated = stored.stated._replace(large=large, batches=bool(stored.people))
+        mover = self.mover
+        read = self._read(stored, surveyed)
+        if read is None:
+            return None
         met = mover.exchange(
-            [members] if self.state is None else [self.state, members],
+            [read.members] if self.state is None else [self.state, read.members],
             [STATE, MEMBERS, UNREAD],
             self.tasks,
-            partial(legible, partial(meet_members, ranges)),
+            partial(legible, partial(meet_members, ranges, read.axes)),
         )
         met = mover.keep(met)
         met_facts = mover.facts(met)
@@ -176,13 +214,14 @@ class _AuditInParts(Audit):
             return None
         auditor, counts = self._knowing(met, met_facts)
         files = [*((TABLE, p) for p in stored.tables), *((FALSE, p) for p in stored.counterfeits)]
-        tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], reading)
+        tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], read.reading)
         start = mover.blocks([Block(0, START, b"")])
-        task = partial(legible, CheckingGroups(auditor, stated, self.checked, ranges, columns))
+        task = partial(legible, CheckingGroups(auditor, stated, self.checked, ranges, columns, read.axes))
         shards = mover.keep(
             mover.exchange([met, tables, start], [VIEW, AWAY, TABLE, FALSE, START, UNREAD], self.tasks, task)
         )
         facts = mover.facts(shards)
+        cells = self._fitting(read, shards, stated)
         mover.forget(met)
         if any(isinstance(one, Unreadable) for one in facts):
             mover.forget(shards)
@@ -191,25 +230,78 @@ class _AuditInParts(Audit):
             mover.forget(self.state)
         self.state, self.counts, self.counts_lost = shards, counts, auditor.counts_lost
         self.checked += 1
+        self.labels = self.labels if read.axes is None else read.axes.common
         return CheckedPieces(
             [one.verification for one in facts],
             stated.requirements,
             sum(one.new_lives for one in facts),
             sum(one.repeated for one in met_facts),
             same,
+            cells,
         )
+
+    def _read(self, stored: _Stored, surveyed: _LookedOver) -> _ReadMembers | None:
+        """The members of a release; in two tables with their cells, and the people checked on the way."""
+        mover, classes = self.mover, self.auditor.reasoning is not None
+        members = [(MEMBERS, place) for place in stored.members]
+        if stored.scales is None:
+            reading = partial(legible, ReadingRelease(surveyed.ranges, surveyed.flags, classes))
+            return _ReadMembers(reading, mover.map(mover.blocks(listed(members, FILE)), [FILE], reading))
+        people = self._looked_over(stored.people, (), people_schema(self.schema), read_parquet)
+        if people is None:
+            return None
+        reading = partial(legible, ReadingRelease(surveyed.ranges, people.flags, classes, people.ranges))
+        files = [*members, *((PEOPLE, place) for place in stored.people)]
+        rows = mover.map(mover.blocks(listed(files, FILE)), [FILE], reading)
+        start = mover.blocks([Block(0, START, b"")])
+        stated, number = stored.stated, stored.stated.number
+        payloads = [record.payload for record in self.records[:number]]
+        recorded = {name: payloads[-1][name] for name in ("ends", "extended")}
+        task = CheckingPeople(
+            stated, recorded, moved_so_far(payloads), stored.scales, people.ranges, people.columns
+        )
+        found = mover.keep(
+            mover.exchange(
+                [rows, start], [PEOPLE, IN_CELLS, START, UNREAD], self.tasks, partial(legible, task)
+            )
+        )
+        facts = mover.facts(found)
+        if any(isinstance(one, Unreadable) for one in facts):
+            mover.forget(found)
+            return None
+        # An empty week has no labels.
+        common = labels_in_common(self.labels, stored.scales.axes) if people.rows else self.labels
+        return _ReadMembers(reading, found, Axes(stored.scales.axes, self.labels, common), tuple(facts))
+
+    def _fitting(self, read: _ReadMembers, shards: Any, stated: About) -> CheckedCells | None:
+        """What was found in the table of people, where there is one."""
+        if read.axes is None or stated.of_people is None:
+            return None
+        fitting = self.mover.exchange(
+            [read.members, shards], [BATCHES, UNREAD], self.tasks, partial(legible, fit_batches)
+        )
+        checks = [one for one in self.mover.facts(fitting) if isinstance(one, Check)]
+        self.mover.forget(read.members)
+        return CheckedCells(read.found, stated.of_people, batches_together(checks))
+
+    def _cells(self, entry: Entry) -> None:
+        """Nothing: everyone's cell goes with her."""
+        return
 
     def _stored(self, entry: Entry) -> _Stored:
         number, stated = entry.release or 0, self.about(entry)
         folder = self.series.ledger.folder(number)
-        csv = (folder,) if (folder / TABLE_CSV).exists() else ()
         members = tuple(self._private(name) for name in self.entries.membership_files(number))
+        two = stated.of_people is not None
+        table, text = (VALUES_PARQUET, VALUES_CSV) if two else (TABLE_PARQUET, TABLE_CSV)
         return _Stored(
             stated,
-            parts_of(folder / TABLE_PARQUET, ".parquet"),
+            parts_of(folder / table, ".parquet"),
             parts_of(folder / COUNTERFEITS, ".csv") if (folder / COUNTERFEITS).exists() else (),
             members,
-            csv,
+            (folder,) if (folder / text).exists() else (),
+            parts_of(folder / PEOPLE_PARQUET, ".parquet") if two else (),
+            self.series.scales(number) if two else None,
         )
 
     def _private(self, name: str) -> Path:
@@ -217,24 +309,31 @@ class _AuditInParts(Audit):
         split_name(name)
         return self.series.ledger.layout.store / name
 
-    def _surveyed(self, stored: _Stored) -> tuple[AtLarge, pl.Schema, Ranges, Check | None] | None:
-        """What a table says as a whole: values, columns, groups, and whether its CSV table says the same."""
+    def _looked_over(
+        self,
+        tables: Sequence[Path],
+        csv: Sequence[Path],
+        schema: Schema,
+        read: Callable[[Path, list[str]], pl.DataFrame],
+    ) -> _LookedOver | None:
+        """What a table says as a whole: values, columns, groups, and whether CSV tables of a folder say the same."""
         mover = self.mover
-        names = mover.blocks([*listed(stored.tables, FILE), *listed(stored.csv, CSV)])
+        names = mover.blocks([*listed(tables, FILE), *listed(csv, CSV)])
         facts = mover.facts(
-            mover.map(names, [FILE, CSV], partial(legible, partial(survey_tables, self.schema)))
+            mover.map(names, [FILE, CSV], partial(legible, partial(survey_tables, schema, read)))
         )
         if any(isinstance(one, Unreadable) for one in facts):
             return None
         found = [one for one in facts if isinstance(one, Surveyed)]
         empty = [pl.DataFrame(schema=one.columns) for one in found]
         columns = pl.concat(empty, how="diagonal_relaxed").schema
-        same = next((one for one in facts if isinstance(one, Check)), None)
+        same = tuple(one for one in facts if isinstance(one, Check))
         try:
-            large = at_large(found, self.schema)
+            large = at_large(found, schema)
         except UNREADABLE:
             return None
-        return large, columns, Ranges(max(one.top for one in found), self.tasks), same
+        rows, top = sum(one.rows for one in found), max(one.top for one in found)
+        return _LookedOver(large, columns, Ranges(top, self.tasks), same, rows)
 
     def _knowing(self, met: Any, facts: Sequence[MetMembers]) -> tuple[Auditor, pl.DataFrame | None]:
         """The auditor who knows the counts of all views up to this one, where knowledge is counted; and the counts."""

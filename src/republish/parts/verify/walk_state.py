@@ -1,21 +1,25 @@
 """What an auditor knows of each person after some releases, as a table that travels with her.
 
-One line a person: her last sight (`s:`), where groups are compared all groups of her lives (`g:`), and where beliefs
-are promised something what an adversary believes of her (`b:`). `laid_out` is what
-a `Walk` holds, `resume` the way back.
+One line a person: her last sight (`s:`), where groups are compared all groups of her lives (`g:`), where beliefs
+are promised something what an adversary believes of her (`b:`), and in two tables what is left of her cells (`c:`).
+`laid_out` is what a `Walk` holds, `resume` the way back.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
+from republish.arrays import FloatArray
 from republish.inference.reasoning import BELIEF, DOMAIN, PAST
 from republish.memory.memory import KEY, Memory, keyed, memory_of
+from republish.verify.kept_cuts import CellWalk, Labels, to_labels
 from republish.verify.memory import SEEN
 from republish.verify.walk import Walk
 
 GROUP = "group"
 _SIGHT, _BELIEF, _LOST = "s:", "b:", "lost"
+_LOW, _HIGH, _EXTENDED = "c:low", "c:high", "c:extended"
 _LIVES = {"g:release": "release", "g:life": "life", "g:group": GROUP}
 _OF_SIGHT = [name for name in SEEN if name not in KEY]
 
@@ -28,9 +32,44 @@ def resume(walk: Walk, frame: pl.DataFrame, releases: int) -> None:
         walk.rebuilt.last = known.select(*KEY, *sight).cast(SEEN)  # type: ignore[arg-type]
     if walk.rebuilt.groups is not None:
         walk.rebuilt.groups = _by_release(known, releases)
+    if _LOW in known.columns:
+        _resume_cells(walk.cells, known)
     if walk.beliefs is not None and known.height:
         walk.beliefs.memory = beliefs_in(known)
         walk.beliefs.lost = memory_of(known.filter(pl.col(_LOST)).select(KEY), 0)
+
+
+def _resume_cells(cells: CellWalk, known: pl.DataFrame) -> None:
+    there = known.filter(pl.col(_LOW).is_not_null())
+    cells.people = there.select(KEY)
+    cells.low, cells.high = (ranges_in(there[name]) for name in (_LOW, _HIGH))
+    cells.extended = there[_EXTENDED].to_numpy()
+
+
+def ranges_in(column: pl.Series) -> FloatArray:
+    """The numbers of every axis in a column of lists, a line each."""
+    return (
+        column.explode().to_numpy(writable=True).reshape(len(column), -1) if len(column) else np.empty((0, 0))
+    )
+
+
+def lists_of(ranges: FloatArray) -> pl.Series:
+    """The numbers of every axis as a column of lists."""
+    if not len(ranges):
+        return pl.Series([], dtype=pl.List(pl.Float64))
+    return pl.Series(ranges.ravel()).reshape(ranges.shape).arr.to_list()
+
+
+def relabelled(state: pl.DataFrame, labels: Labels, common: Labels) -> pl.DataFrame:
+    """What is known of people who are not in a release, their cells in the labels that it has in common."""
+    there = state[_LOW].is_not_null() if _LOW in state.columns else pl.Series([False])
+    if not there.any():
+        return state
+    known = state.filter(there)
+    low, high = (ranges_in(known[name]) for name in (_LOW, _HIGH))
+    to_labels(low, high, labels, common)
+    known = known.with_columns(lists_of(low).alias(_LOW), lists_of(high).alias(_HIGH))
+    return pl.concat([known, state.filter(~there)])
 
 
 def beliefs_in(known: pl.DataFrame) -> Memory:
@@ -58,6 +97,12 @@ def laid_out(walk: Walk, shift: int) -> pl.DataFrame:
         ]
         columns = [pl.col(name).alias(column) for column, name in _LIVES.items()]
         frame = frame.join(pl.concat(lives).group_by(KEY).agg(columns), on=list(KEY), how="left")
+    if walk.cells.people.height:
+        low, high = (lists_of(side) for side in (walk.cells.low, walk.cells.high))
+        cells = walk.cells.people.with_columns(
+            low.alias(_LOW), high.alias(_HIGH), pl.Series(_EXTENDED, walk.cells.extended)
+        )
+        frame = frame.join(cells, on=list(KEY), how="left")
     if walk.beliefs is not None:
         frame = frame.join(_believed(walk.beliefs.memory), on=list(KEY), how="left")
         lost = keyed(walk.beliefs.lost.people).with_columns(pl.lit(value=True).alias(_LOST))

@@ -18,12 +18,26 @@ def table_comment(about: Mapping[str, Any]) -> str:
         f"{about['rows']} rows in {about['groups']} groups, {about['suppressed_rows']} left out, "
         f"{about['counterfeit_rows']} counterfeit",
         f"Publisher: {publisher['name']}" + (f" ({parameters})" if parameters else ""),
-        f"Every group satisfies: {'; '.join(about['every_group_satisfies'])}",
+        *_of_form(about),
         f"Promised over the series: {'; '.join(about['promised_over_the_series'])}",
         *(f"Not promised: {sentence}" for sentence in about["not_promised_over_the_series"]),
         f"Made by {about['tool']}",
     ]
     return " ".join(sentence.rstrip(".") + "." for sentence in sentences)
+
+
+def _of_form(about: Mapping[str, Any]) -> list[str]:
+    """What groups satisfy; in two tables cells of people, and batches of values."""
+    satisfied = "; ".join(about["every_group_satisfies"])
+    if "form" not in about:
+        return [f"Every group satisfies: {satisfied}"]
+    of_people = "; ".join(about["every_cell_of_people_satisfies"])
+    return [
+        f"In two tables, people and values by batch, {about['form']['batches']} batches",
+        about["form"]["how_to_read"],
+        f"Every group of people satisfies: {of_people}",
+        f"Every batch satisfies: {satisfied}",
+    ]
 
 
 def column_comments(about: Mapping[str, Any]) -> dict[str, str]:
@@ -32,11 +46,17 @@ def column_comments(about: Mapping[str, Any]) -> dict[str, str]:
         "group": "Number of the row's group; a number means nothing in another release.",
         "level": "Level of the group: its rows lie in its cells and in those of no group of a higher level in them.",
     }
+    if "form" in about:
+        comments["batch"] = (
+            "Number of a batch, null where a person's value is not counted; see the other table."
+        )
+        comments["count"] = "How often the value occurs in the batch, counterfeits included."
     for column in about["columns"]:
         name, role, kind = column["name"], column["role"], column.get("kind")
         what = f"{name} ({role}{f', {kind}' if kind else ''})"
         if role != "quasi-identifier":
-            comments[name] = f"{what}: the value of the row."
+            counted = role == "sensitive" and "form" in about
+            comments[name] = f"{what}: {'a value of the batch' if counted else 'the value of the row'}."
             continue
         comments[name] = f"{what}: what is said of the row's group, one value or all values it may have."
         comments[f"{name}_lo"] = f"{what}: lowest value of the row's group."
