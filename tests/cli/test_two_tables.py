@@ -83,7 +83,7 @@ def test_a_publisher_that_protects_each_release_alone_still_says_so(folder: Path
 
 def test_publish_speaks_of_people_and_batches(folder: Path) -> None:
     said = ok("publish", folder / "s", folder / "view.csv", "--dry-run")
-    assert "people: 60 in 8 groups that look alike" in said
+    assert "people: 60 in 9 groups that look alike" in said
     assert "values: 2 batches of 30 values, at least 3 different ones in each; 0 counterfeit" in said
     assert "0 people without a batch" in said
     assert "suppressed" not in said

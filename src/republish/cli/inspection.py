@@ -262,7 +262,6 @@ def measure(
     names = (
         "#",
         "penalty",
-        "discern.",
         "size",
         "KL",
         "query err",
@@ -311,7 +310,6 @@ def _measures_here(
 def _measured(m: dict[str, Any]) -> tuple[Any, ...]:
     return (
         m["penalty"],
-        m["discernibility"],
         m["average_class_size"],
         m["kl_divergence"],
         m["query_error"]["median"] if m["query_error"] else None,
