@@ -149,7 +149,8 @@ def labels_in_common(known: Labels | None, axes: Sequence[Axis]) -> Labels:
     found = [axis.labels for axis in axes]
     if known is None:
         return found
-    return [tuple(x for x in new if x in set(old)) for old, new in zip(known, found, strict=True)]
+    held = [set(labels) for labels in known]
+    return [tuple(x for x in new if x in old) for old, new in zip(held, found, strict=True)]
 
 
 def to_labels(low: FloatArray, high: FloatArray, labels: Labels, common: Labels) -> None:

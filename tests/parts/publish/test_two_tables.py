@@ -13,6 +13,8 @@ from publishers.test_contract import people
 from republish import CannotPublish, Series
 from republish.parts import Here
 from republish.release.forms import TwoTables
+from republish.release.r_script import R_SCRIPT
+from republish.release.two_tables import TwoTableCounts, TwoTableRelease
 from republish.secret import VARIABLE
 from republish.sources.paths import read_csv, read_parquet
 from slow import quick
@@ -61,6 +63,7 @@ def test_cells_and_cuts_are_those_of_one_process(parts: int, tmp_path: Path) -> 
         for name in ("rows", "groups", "moved", "ends"):
             assert ours[name] == theirs[name]
         assert len(ours["extended"]) == len(theirs["extended"])
+        assert ours["two_tables"]["extended"] == theirs["two_tables"]["extended"]
     assert one.record(5).payload["moved"] == {"age": 1.0}
     assert tree_of(many.cuts()) == tree_of(one.cuts())
 
@@ -81,7 +84,11 @@ def test_every_release_keeps_its_promises(name: str, tmp_path: Path) -> None:
         assert pl.Series(members.cell).value_counts().height == held.height
         batches = sorted(values["batch"].unique().to_list())
         assert batches == list(range(1, len(batches) + 1)) == sorted(table["batch"].drop_nulls().unique())
+        release, told = made.release(number), made.record(number).payload["two_tables"]
+        assert isinstance(release, TwoTableRelease)
+        assert told == TwoTableCounts.of(release, told["extended"]).as_dict()
         about = json.loads((folder / "about.json").read_text())
+        assert R_SCRIPT not in about["form"] and not (folder / R_SCRIPT).exists()
         assert about["form"]["batches"] == len(batches) and about["groups"] == held.height
 
 
