@@ -68,7 +68,7 @@ def test_a_series_in_two_tables_is_made_at_the_desk(client: TestClient) -> None:
     names = [SCHEMA.identifier, "age", "weight", "diagnosis", "ward"]
     roles = ["identifier", "quasi-identifier", "quasi-identifier", "sensitive", "insensitive"]
     kinds = ["category", "number", "number", "category", "category"]
-    form = {"name": "made", "publisher": "tau-safety", "tau-safety.m": "3", "form": "two-tables"}
+    form = {"name": "made", "publisher": "tau-safety", "tau-safety.m": "3", "tables": "two-tables"}
     columns = {"column": names, "role": roles, "kind": kinds}
     refused = client.post(f"/new/{taken}", data={**form, "people_k": "1", **columns})
     assert refused.status_code == 400 and "exact quasi-identifiers" in refused.text

@@ -54,7 +54,7 @@ class NewSeriesPages(Page):
             "publisher": "tau-safety",
             "gate": True,
             "one_table": False,
-            "form": ONE_TABLE,
+            "tables": ONE_TABLE,
             "people_k": TwoTables().k,
             "presence_public": False,
             "no_sensitive": False,
@@ -153,7 +153,7 @@ class NewSeriesPages(Page):
 
 def _form(form: FormData) -> dict[str, Any] | None:
     """The form of the series that was chosen, as series.toml has it."""
-    if text(form, "form") != TWO_TABLES:
+    if text(form, "tables") != TWO_TABLES:
         return None
     k = text(form, "people_k")
     if not k.isdigit():
