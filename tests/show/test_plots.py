@@ -136,7 +136,7 @@ def test_boxes_are_no_nested_regions(tmp_path: Path) -> None:
 
 
 def test_two_tables_are_drawn_with_the_shares_of_their_batches(tmp_path: Path) -> None:
-    from republish.show.plots import plot_release, two_tables_figure
+    from republish.show.two_tables import plot_release, two_tables_figure
     from two_tables import make
 
     series = make(tmp_path / "s", 1)

@@ -138,7 +138,7 @@ def show(
     entry = opened.record(release)
     opened.require_intact(release)
     if plot is not None:
-        from republish.show.plots import plot_release
+        from republish.show.two_tables import plot_release
 
         plot_release(opened.release(release), plot, axes)
     document = {key: value for key, value in entry.payload.items() if key not in _HIDDEN}

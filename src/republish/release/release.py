@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import FloatArray, IntArray
 from republish.grouping import Grouping
-from republish.hooks import answer_of, html_of
+from republish.hooks import html_of
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
+from republish.release.answers import Answers
 from republish.release.cells import (
     ALL_MISSING,
     NONE_MISSING,
@@ -37,17 +38,13 @@ from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
 
-if TYPE_CHECKING:
-    from republish.estimates import Crosstab, Regression
-    from republish.queries import Count, Counts, Workload
-
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
 LEVEL = "level"
 _BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Answers):
     """The rows of a release with their group (1, 2, ...), one cell a group and quasi-identifier.
 
     `rest` holds the insensitive columns and the sensitive one, row by row; `counterfeits[g - 1]` says
@@ -117,30 +114,6 @@ class Release:
         """Certainty penalty of every group, the mean over its quasi-identifiers."""
         means: FloatArray = np.mean([cells.penalty() for cells in self.cells], axis=0)
         return means
-
-    def count(self, where: str = "", suppressed: int = 0) -> Count:
-        """How many people match a condition such as `age between 40 and 50 and gender = 'F'`.
-
-        An estimate with bounds that hold for certain; see `republish.queries`. `suppressed` is the number of
-        rows that the release leaves out, as `about.json` says; it only matters for `upper_in_view`.
-        """
-        found: Count = answer_of("republish.queries:count")(self, where, suppressed)
-        return found
-
-    def count_many(self, queries: Sequence[str] | Workload) -> Counts:
-        """The answers to many conditions, or to a workload of `republish.metrics`, as arrays."""
-        found: Counts = answer_of("republish.queries:count_many")(self, queries)
-        return found
-
-    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
-        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
-        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
-        return found
-
-    def regress(self, formula: str, method: str = "em") -> Regression:
-        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
-        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
-        return found
 
     def _levels(self) -> list[pl.Series]:
         return [] if self.level is None else [pl.Series(LEVEL, self.level, dtype=pl.Int32)]

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,9 @@ import polars as pl
 from republish.arrays import IntArray
 from republish.errors import LedgerError, ViewError
 from republish.grouping import Grouping
-from republish.hooks import answer_of, html_of
+from republish.hooks import html_of
 from republish.microdata import Microdata
+from republish.release.answers import Answers
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.r_script import R_SCRIPT, r_script
@@ -44,17 +45,13 @@ from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 
-if TYPE_CHECKING:
-    from republish.estimates import Crosstab, Regression
-    from republish.queries import Count, Counts, Workload
-
 PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
 VALUES_CSV, VALUES_PARQUET = "values.csv", "values.parquet"
 BATCH, COUNT = "batch", "count"
 
 
 @dataclass(frozen=True)
-class TwoTableRelease:
+class TwoTableRelease(Answers):
     """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
 
     The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for
@@ -91,26 +88,6 @@ class TwoTableRelease:
     def batches(self) -> pl.DataFrame:
         """Batch, sensitive value and how often it is counted: the columns of `values.csv`."""
         return batches_of(self.values)
-
-    def count(self, where: str = "", suppressed: int = 0) -> Count:
-        """How many people match a condition; see `Release.count`."""
-        found: Count = answer_of("republish.queries:count")(self, where, suppressed)
-        return found
-
-    def count_many(self, queries: Sequence[str] | Workload) -> Counts:
-        """The answers to many conditions, or to a workload, as arrays."""
-        found: Counts = answer_of("republish.queries:count_many")(self, queries)
-        return found
-
-    def crosstab(self, column: str, bins: Sequence[str | float] | None = None, **options: Any) -> Crosstab:
-        """The expected table of a quasi-identifier, in bins, by sensitive value; see `republish.estimates.crosstab`."""
-        found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
-        return found
-
-    def regress(self, formula: str, method: str = "em") -> Regression:
-        """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
-        found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
-        return found
 
     def _with_batch(self, people: pl.DataFrame) -> pl.DataFrame:
         return with_batch(people, self.batch[: people.height])

@@ -96,7 +96,7 @@ def _backend_kept() -> Iterator[None]:
 def release_html(release: AnyRelease) -> str:
     """A release: its numbers, the first rows of its tables, and the groups over two quasi-identifiers."""
     from republish.release.release import Release
-    from republish.show.plots import plot_release
+    from republish.show.two_tables import plot_release
 
     numbers, shown = _numbers_of(release.people, int(release.counterfeits.sum())), release.head(ROWS)
     says = "groups over two quasi-identifiers"

@@ -13,7 +13,6 @@ from republish.errors import PolicyError
 from republish.microdata import INTERVAL
 from republish.publishers.breach import breach_probability, n_choose
 from republish.release.release import Release
-from republish.release.two_tables import AnyRelease, TwoTableRelease
 from republish.spatial.nested import block_volumes
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from republish.release.cells import Cells
 
 _MOST_GROUPS = 20_000
-_MOST_BATCHES = 3
-_MOST_VALUES = 6
-_LONGEST = 24
 # Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MANY_COLOURS = (*COLOURS, "#000000", "#7F7F7F")
@@ -38,34 +34,16 @@ MARKERS = ("o", "s", "^", "D", "v", "x", "P")
 def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
     """Draw the cells of all groups over two quasi-identifiers; darker means more rows a unit of area."""
     pyplot = load_pyplot()
-    across, up = _two_axes(release, axes)
+    across, up = two_axes(release, axes)
     figure, panel = pyplot.subplots(figsize=(8, 5.2), layout="constrained")
-    _draw_boxes(panel, release, across, up)
+    draw_boxes(panel, release, across, up)
     panel.set_xlabel(across.axis.column.name)
     panel.set_ylabel(up.axis.column.name)
     panel.set_title(
-        f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty {_mean_penalty(release):.3f}",
+        f"{release.group_count:,} groups of {release.rows:,} rows, certainty penalty {mean_penalty(release):.3f}",
         fontsize=11,
     )
     save(figure, path)
-
-
-def plot_release(release: AnyRelease, path: Path, axes: str | None = None) -> None:
-    """Draw a release whatever its form: the cells of its groups, in two tables batches beside them."""
-    if isinstance(release, Release):
-        plot_groups(release, path, axes)
-    else:
-        plot_two_tables(release, path, axes)
-
-
-def plot_two_tables(release: TwoTableRelease, path: Path, axes: str | None = None) -> None:
-    """Draw the form: on the left the cells of people over two quasi-identifiers, on the right a few batches.
-
-    One group of people is framed, and the batches are those that most people of it are in.
-    """
-    figure = two_tables_figure(release, axes)
-    figure.savefig(path, dpi=120)
-    load_pyplot().close(figure)
 
 
 def plot_regions(
@@ -90,7 +68,7 @@ def regions_figure(release: Release, clustered: Release | None = None, axes: str
             "a picture of nested regions needs a release with levels; publish with BangA(shape='region'), or draw "
             "boxes with plot_groups"
         )
-    across, up = _two_axes(release, axes)
+    across, up = two_axes(release, axes)
     names = f"{across.axis.column.name},{up.axis.column.name}"
     shown = [(release, f"{release.group_count:,} nested regions")]
     if clustered is not None:
@@ -100,89 +78,12 @@ def regions_figure(release: Release, clustered: Release | None = None, axes: str
         1, len(shown), figsize=(1 + 5.5 * len(shown), 5.2), layout="constrained", squeeze=False, sharey=True
     )
     for panel, (part, title) in zip(panels[0], shown, strict=True):
-        across, up = _two_axes(part, names)
-        _draw_boxes(panel, part, across, up)
-        panel.set_title(f"{title}, certainty penalty {_mean_penalty(part):.3f}", fontsize=10)
+        across, up = two_axes(part, names)
+        draw_boxes(panel, part, across, up)
+        panel.set_title(f"{title}, certainty penalty {mean_penalty(part):.3f}", fontsize=10)
         panel.set_xlabel(across.axis.column.name)
     panels[0, 0].set_ylabel(up.axis.column.name)
     return figure
-
-
-def two_tables_figure(release: TwoTableRelease, axes: str | None = None) -> Figure:
-    """The figure that `plot_two_tables` writes."""
-    people = release.people
-    across, up = _two_axes(people, axes)
-    figure: Figure
-    figure, (left, right) = load_pyplot().subplots(
-        1, 2, figsize=(12, 5.2), layout="constrained", width_ratios=(3, 2)
-    )
-    _draw_boxes(left, people, across, up)
-    left.set_xlabel(across.axis.column.name)
-    left.set_ylabel(up.axis.column.name)
-    left.set_title(
-        f"people: {people.rows:,} in {people.group_count:,} groups that look alike, "
-        f"penalty {_mean_penalty(people):.3f}",
-        fontsize=10,
-    )
-    framed = _framed(people, across, up)
-    if framed is not None:
-        _frame(left, across, up, framed)
-    _draw_batches(right, release, framed)
-    return figure
-
-
-def _framed(people: Release, across: Cells, up: Cells) -> int | None:
-    """The group of people that is drawn as an example: one of usual size near the middle, with cells on both axes."""
-    said = np.flatnonzero(across.said & up.said)
-    if not len(said):
-        return None
-    far = np.zeros(len(said))
-    for cells in (across, up):
-        middle = (cells.low[said] + cells.high[said]) / 2
-        far += np.abs(middle - np.median(middle)) / max(np.ptp(middle), 1e-9)
-    return int(said[np.argmin(far)])
-
-
-def _frame(panel: Axes, across: Cells, up: Cells, group: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    one = np.array([group])
-    (x,), (width,) = _sides(across, one)
-    (y,), (height,) = _sides(up, one)
-    panel.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=COLOURS[0], linewidth=2.2))
-
-
-def _draw_batches(panel: Axes, release: TwoTableRelease, framed: int | None) -> None:
-    """The shares of values of a few batches as bars: those of the people of the framed group, then the largest."""
-    counts = release.batches()
-    name = counts.columns[1]
-    inside = np.zeros(release.values.group_count + 1, dtype=np.int64)
-    if framed is not None:
-        inside += np.bincount(release.batch[release.people.group == framed + 1], minlength=len(inside))
-    order = np.lexsort((-release.values.sizes, -inside[1:]))[:_MOST_BATCHES] + 1
-    first, ticks, names = 0.0, [], []
-    for colour, batch in zip(MANY_COLOURS[1:], order.tolist(), strict=False):
-        own = counts.filter(counts["batch"] == batch).sort("count", descending=True)
-        shares = own["count"].to_numpy()[:_MOST_VALUES] / own["count"].sum()
-        bars = first + 1.0 + np.arange(len(shares))
-        panel.barh(bars, shares, color=colour)
-        says = f"batch {batch}: {own['count'].sum():,} values, {own.height} different"
-        says += f", {inside[batch]} of those in the frame" if inside[batch] else ""
-        panel.text(0, first, says, fontsize=8.5, va="center")
-        ticks += bars.tolist()
-        names += [_short(value) for value in own[name].to_list()[: len(bars)]]
-        first = bars[-1] + 1.4
-    panel.set_yticks(ticks, names, fontsize=8)
-    panel.set_ylim(first - 0.4, -0.9)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.xaxis.set_major_formatter("{x:.0%}")
-    panel.set_xlabel(f"share of each {name} in its batch")
-    panel.set_title(f"values: {len(order)} of {release.values.group_count:,} batches", fontsize=10)
-
-
-def _short(value: object) -> str:
-    text = "missing" if value is None else str(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def plot_breach(p: float, m: int, path: Path, L: int = 24, h: float = 0.1) -> None:
@@ -380,7 +281,8 @@ def save(figure: Figure, path: Path, dpi: int = 120) -> None:
     load_pyplot().close(figure)
 
 
-def _two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:
+def two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:
+    """The two quasi-identifiers that are drawn: those named, else those that tell most."""
     by_name = {cells.axis.column.name: cells for cells in release.cells}
     if names is None:
         ranked = sorted(release.cells, key=lambda cells: (cells.axis.kind_code != INTERVAL, -_spread(cells)))
@@ -394,7 +296,8 @@ def _two_axes(release: Release, names: str | None) -> tuple[Cells, Cells]:
     return by_name[wanted[0]], by_name[wanted[1]]
 
 
-def _mean_penalty(release: Release) -> float:
+def mean_penalty(release: Release) -> float:
+    """The certainty penalty of the average row."""
     return float(np.average(release.penalties(), weights=release.sizes)) if release.rows else 0.0
 
 
@@ -403,14 +306,15 @@ def _spread(cells: Cells) -> float:
     return float(len(np.unique(cells.low[cells.said])))
 
 
-def _draw_boxes(panel: Axes, release: Release, across: Cells, up: Cells) -> None:
+def draw_boxes(panel: Axes, release: Release, across: Cells, up: Cells) -> None:
+    """Draw a box for every group; darker means more rows a unit of area."""
     from matplotlib.collections import PatchCollection
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
 
     said = np.flatnonzero(across.said & up.said)[:_MOST_GROUPS]
-    left, width = _sides(across, said)
-    bottom, height = _sides(up, said)
+    left, width = sides(across, said)
+    bottom, height = sides(up, said)
     density = release.sizes[said] / _areas(release, said, left, bottom, width, height)
     boxes = [Rectangle((x, y), w, h) for x, y, w, h in zip(left, bottom, width, height, strict=True)]
     # The densest on top where boxes overlap, inner regions on top where they are nested.
@@ -445,7 +349,7 @@ def _areas(
     return np.maximum(block_volumes(release.level[said], boxes), 1e-9 * width * height)
 
 
-def _sides(cells: Cells, groups: Any) -> tuple[FloatArray, FloatArray]:
+def sides(cells: Cells, groups: Any) -> tuple[FloatArray, FloatArray]:
     """Lower edge and length of every box; a single value is drawn one unit wide where values are discrete."""
     low, high = cells.low[groups], cells.high[groups]
     discrete = cells.axis.whole_numbers or bool(cells.axis.labels)
