@@ -127,7 +127,7 @@ def test_a_damaged_table_is_said_to_be_damaged(built: TwoTableRelease, tmp_path:
 
 
 def test_counts_below_one_are_refused() -> None:
-    with pytest.raises(ViewError, match="counts each value at least once; 1 of its lines do not"):
+    with pytest.raises(ViewError, match="by a whole number of at least 1; 1 of its lines do not"):
         counted_out(pl.DataFrame({"batch": [1, 1], "dx": ["flu", "gout"], "count": [2, 0]}))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from republish import Mondrian, Number, PolicyError, Schema, Series, TauSafety, TwoTables, parse_requirements
-from republish.errors import SchemaError
+from republish.errors import SchemaError, ViewError
 from republish.release.two_tables import stored_release
 from republish.verify.two_tables import verify_release, verify_two_tables
 
@@ -151,6 +151,21 @@ def test_a_batch_with_more_people_than_values_is_found() -> None:
     people, values = two("1x 1x 1x 1y", "x01 x11 y01")
     found = verify_two_tables(people, values, SCHEMA, (), ())
     assert [check.promise for check in found.checks if not check.holds] == ["batches"]
+
+
+def test_a_table_of_values_with_further_columns_or_absurd_counts_is_found() -> None:
+    people, values = two("1x 1x 1x 1x", "x02 x12")
+    named = values.with_columns(pl.lit("somebody").alias("id"))
+    found = verify_two_tables(people, named, SCHEMA, ())
+    assert [check.promise for check in found.checks if not check.holds] == ["values: columns have roles"]
+    with pytest.raises(ViewError, match="counts 30,000,000,002 values for 4 people"):
+        verify_two_tables(people, values.with_columns(pl.Series("count", [2, 30_000_000_000])), SCHEMA, ())
+
+
+def test_batches_are_numbers_however_they_are_written() -> None:
+    people, values = two("11 11 12 12", "102 112 202 212")
+    people = people.with_columns(pl.Series("batch", [1.0, 1.0, 2.0, None]))
+    assert verify_two_tables(people, values, SCHEMA, ()).holds
 
 
 def test_two_tables_need_their_columns() -> None:

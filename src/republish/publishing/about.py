@@ -64,7 +64,7 @@ def about_release(
         ],
         "requirements": promises["one_table"],
         "promised_over_the_series": policy.over_series,
-        "not_promised_over_the_series": limits_of(promises["series"]),
+        "not_promised_over_the_series": [*limits_of(promises["series"]), *limits_of_new_values(policy)],
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
@@ -89,6 +89,19 @@ _TWO_TABLES = {
         "of everyone."
     ),
 }
+
+
+def limits_of_new_values(policy: Policy) -> list[str]:
+    """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
+    column = policy.schema.sensitive
+    pads = any(promise.startswith(("tau-safety=", "determined=")) for promise in policy.promises["series"])
+    if column is None or column.closed is not None or not pads:
+        return []
+    return [
+        "Counterfeits have values that were published before or are in the view. A value that appears for the first "
+        "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
+        "of values in the schema (domain) avoids this."
+    ]
 
 
 def limits_of(promises: Iterable[str]) -> list[str]:

@@ -318,7 +318,9 @@ def counted_out(values: pl.DataFrame) -> pl.DataFrame:
     """One row for every time that a value is counted in a batch, which is called group."""
     wrong = values.filter(pl.col(COUNT).is_null() | (pl.col(COUNT) < 1)).height
     if wrong:
-        raise ViewError(f"a table of values counts each value at least once; {wrong} of its lines do not")
+        raise ViewError(
+            f"a table of values counts each value by a whole number of at least 1; {wrong} of its lines do not"
+        )
     times = values[COUNT].to_numpy()
     return values.drop(COUNT).rename({BATCH: "group"})[np.repeat(np.arange(values.height), times)]
 

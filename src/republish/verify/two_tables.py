@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from republish.errors import SchemaError
+from republish.errors import SchemaError, ViewError
 from republish.release.grouped_table import GroupedTable
 from republish.release.release import TABLE_CSV
 from republish.release.two_tables import (
@@ -42,6 +42,7 @@ from republish.verify.table import (
     verify_table,
 )
 
+_MOST_A_PERSON = 1_000  # values that a table may count for each person, counterfeits and all
 PEOPLE = "people"
 """What the promises about cells of people are called by."""
 
@@ -110,9 +111,23 @@ def verify_two_tables(
             raise SchemaError(f"the table of {name} needs a column {' and '.join(absent)}")
     found = verify_table(table.drop(BATCH), people_schema(schema), of_people)
     table, counts = _numbered(table, counts)
+    total = int(counts[COUNT].sum())
+    if total > _MOST_A_PERSON * max(table.height, 1):
+        raise ViewError(
+            f"the table of values counts {total:,} values for {table.height:,} people; give the tables of one release"
+        )
     stored = StoredRelease(GroupedTable(table), GroupedTable(counted_out(counts)))
     of_values = verify_frame(stored.values, values_schema(schema), requirements)
-    return joined(found, of_values).with_checks(batches_fit(stored, strict=False))
+    plain = {BATCH, COUNT, schema.sensitive.name}
+    labelled = Check(
+        "values: columns have roles",
+        set(counts.columns) <= plain,
+        "The table of values has the batch, the sensitive column and the count, and nothing that names people.",
+        None,
+        0,
+        0 if set(counts.columns) <= plain else counts.height,
+    )
+    return joined(found, of_values).with_checks(labelled, batches_fit(stored, strict=False))
 
 
 def _both(
@@ -213,9 +228,10 @@ def _same_values(values: GroupedTable, text: Path, schema: Schema) -> Check:
 
 def _numbered(people: pl.DataFrame, values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Both tables with batches of any name as numbers, and counts as whole numbers."""
+    text = pl.col(BATCH).cast(pl.String).str.strip_suffix(".0")  # whole numbers among missing ones are floats
     names = (
-        pl.concat([frame[BATCH].cast(pl.String) for frame in (people, values)]).drop_nulls().unique().sort()
+        pl.concat([frame.select(text).to_series() for frame in (people, values)]).drop_nulls().unique().sort()
     )
-    number = pl.col(BATCH).cast(pl.String).replace_strict(names, np.arange(1, len(names) + 1), default=None)
+    number = text.replace_strict(names, np.arange(1, len(names) + 1), default=None)
     counts = pl.col(COUNT).cast(pl.Int64, strict=False)
     return people.with_columns(number), values.with_columns(number, counts)
