@@ -49,7 +49,14 @@ def test_two_tables_are_published_read_and_verified(
     found = reader.verify()
     assert found.holds, found.problems
     names = sorted(path.name for path in (place_of(store) / "releases" / "0001").iterdir())
-    assert names == ["about.json", "people.csv", "people.parquet", "values.csv", "values.parquet"]
+    assert names == [
+        "about.json",
+        "people.csv",
+        "people.parquet",
+        "read_release.R",
+        "values.csv",
+        "values.parquet",
+    ]
     assert [len(list((place_of(store) / "private" / kind).iterdir())) for kind in ("cuts", "membership")] == [
         1,
         3,
