@@ -158,7 +158,7 @@ def test_files_that_cannot_be_written_are_a_clear_error(
     assert not made.records
 
 
-def elsewhere(folder: Path, draft: Draft, shards: int) -> AbstractContextManager[Places]:
+def elsewhere(folder: Path, draft: Draft, shards: int, two_tables: bool) -> AbstractContextManager[Places]:
     """Places in a folder that is not there."""
     names = tuple(folder / "deeper" / str(shard) for shard in range(shards))
     return nullcontext(Places(names, names, names, names, folder))
