@@ -92,6 +92,10 @@ def test_publish_speaks_of_people_and_batches(folder: Path) -> None:
 def test_history_show_and_measure_have_words_for_two_tables(folder: Path) -> None:
     assert "# as of people groups batches new back left penalty risk" in ok("history", folder / "s")
     found = json.loads(run("history", folder / "s", "--json").output)
+    assert (
+        '"ends"'
+        not in run("history", folder / "s", "--json").output + run("show", folder / "s", 1, "--json").output
+    )
     assert [line["batches"] for line in found["releases"]] == [2, 2]
     said = ok("show", folder / "s", 2)
     assert "Different values in the batch that has fewest." in said and "left out" not in said

@@ -28,6 +28,7 @@ _HIDDEN = {
     "cuts",
     "moved",
     "extended",
+    "ends",
 }
 
 
