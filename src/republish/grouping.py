@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import FloatArray, IntArray, WordArray
+
+if TYPE_CHECKING:
+    from republish.spatial.zones import Zones
 
 SUPPRESSED = -1
 
@@ -29,18 +32,34 @@ class Regions(NamedTuple):
     level: IntArray | None = None
 
 
+class Snapshots(NamedTuple):
+    """What counts that were taken earlier are about.
+
+    `listed` is the batch of every row of the view, also where its value is not counted yet, -1 for none. `held` are the
+    pseudonyms of those whom the rows of counterfeits stand for: people who left or changed since. `as_of` is the release
+    in which each batch was counted, `zones` what led people to new batches.
+    """
+
+    listed: IntArray
+    held: WordArray
+    as_of: IntArray
+    zones: Zones
+
+
 @dataclass(frozen=True)
 class Grouping:
     """The group of every row of a view: 0, 1, ..., or -1 where the row is left out of the release.
 
     A counterfeit is a row that belongs to nobody; it carries a group and a sensitive code. With `regions` the
-    cells of a group are those of its region, else the smallest that hold its rows.
+    cells of a group are those of its region, else the smallest that hold its rows. With `snapshots` groups are batches
+    whose counts were taken earlier.
     """
 
     group: IntArray
     counterfeit_group: IntArray = field(default_factory=_none)
     counterfeit_code: IntArray = field(default_factory=_none)
     regions: Regions | None = None
+    snapshots: Snapshots | None = None
 
     @property
     def groups(self) -> int:

@@ -35,7 +35,7 @@ from republish.publishing.result import Published, ReleaseOptions
 from republish.release.domains import Scales
 from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
-from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
+from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
 from republish.schema import Schema
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.identifiers import normal_texts
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from republish.parts import Engine
 
 Progress = Callable[[str], None]
-_TABLES = (TABLE_PARQUET, COUNTERFEITS, PEOPLE_PARQUET, VALUES_PARQUET)
+_TABLES = (TABLE_PARQUET, COUNTERFEITS, PEOPLE_PARQUET, VALUES_PARQUET, BATCHES_CSV)
 
 
 class Series:

@@ -42,6 +42,11 @@ class EscapeRisk(NamedTuple):
     people: int
 
     @property
+    def worst(self) -> float:
+        """At most how likely the worst placed person is determined."""
+        return float(self.of_stay.max(initial=0.0))
+
+    @property
     def share(self) -> float:
         return self.expected / self.people if self.people else 0.0
 

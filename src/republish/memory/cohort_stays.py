@@ -55,6 +55,8 @@ class Stays:
     def of_frame(cls, frame: pl.DataFrame | None) -> Stays:
         if frame is None:
             return cls.none()
+        if "stays" in frame.columns:  # one table of several
+            frame = frame["stays"].explode().struct.unnest().drop_nulls("cohort")
         return cls(*(frame[name].cast(pl.Int64).to_numpy() for name in COLUMNS))
 
     def frame(self) -> pl.DataFrame:

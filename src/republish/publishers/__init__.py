@@ -21,6 +21,7 @@ from republish.publishers.m_invariance import MInvariance
 from republish.publishers.mondrian import Mondrian
 from republish.publishers.rplus_tree import RPlusTree
 from republish.publishers.tau_safety import TauSafety
+from republish.publishers.value_blind import ValueBlind
 from republish.requirements import BTPrivacy, KAnonymity, Requirement
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Publisher",
     "RPlusTree",
     "TauSafety",
+    "ValueBlind",
     "knowing_publishers",
     "make_publisher",
     "parameters_of",
@@ -52,6 +54,7 @@ PUBLISHERS: dict[str, type[Publisher]] = {
         TauSafety,
         CorSplit,
         Cohorts,
+        ValueBlind,
         JSReduce,
         BayFrame,
     )

@@ -15,7 +15,7 @@ import numpy as np
 from republish.arrays import IntArray, WordArray
 from republish.grouping import Grouping
 from republish.inference import Reasoning
-from republish.memory.membership import Membership
+from republish.memory.membership import Membership, with_held
 from republish.memory.memory import Memory, sight
 from republish.metrics.sums import Sums, sums_of, sums_of_values
 from republish.microdata import Microdata, no_codes, sensitive_codes
@@ -141,9 +141,21 @@ class Piece:
             return ()
         assert view.people is not None
         signatures = signatures_in(values.group, codes, len(view.values))
-        members = Membership(view.people, group, view.codes)
-        now = AuditedRelease(terms.number, members, signatures, shown)
+        members = Membership(view.people, group, view.codes, held=self.held(group))
+        clock = None if isinstance(release, Release) else release.clock
+        now = AuditedRelease(terms.number, members, signatures, shown, clock=clock)
         return check_against_memory(promises, now, values.sizes, self.memory, terms.reasoning)
+
+    def held(self, group: IntArray) -> Membership | None:
+        """Whom batches count as they were earlier; `group` is the published one of every row of the view."""
+        grouping = self.grouping
+        if grouping.snapshots is None:
+            return None
+        number = np.zeros(grouping.groups, dtype=np.int32)
+        number[grouping.group[grouping.group >= 0]] = group[grouping.group >= 0]
+        return Membership(
+            grouping.snapshots.held, number[grouping.counterfeit_group], grouping.counterfeit_code
+        )
 
     def seen(self, group: IntArray) -> Memory:
         """The entries of everyone, as they stand after the release."""
@@ -207,7 +219,8 @@ class CheckedPiece:
             columns["cell"] = self.placed.cell
         if self.shown is not None:
             columns["class"] = self.shown.people.classes.astype(np.int32)
-        return Memory(seen.people, columns)
+        held = self.piece.held(self.placed.group)
+        return Memory(seen.people, columns) if held is None else with_held(Memory(seen.people, columns), held)
 
     def remembered(self, seen: Memory) -> Memory:
         """The memory after the release; refused unless it believes what the release says of everyone."""

@@ -24,7 +24,7 @@ import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import LedgerError, ViewError
-from republish.grouping import Grouping
+from republish.grouping import Grouping, Snapshots
 from republish.hooks import html_of
 from republish.microdata import Microdata
 from republish.release.answers import Answers
@@ -46,8 +46,8 @@ from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, read_parquet, write_csv, write_parquet
 
 PEOPLE_CSV, PEOPLE_PARQUET = "people.csv", "people.parquet"
-VALUES_CSV, VALUES_PARQUET = "values.csv", "values.parquet"
-BATCH, COUNT = "batch", "count"
+VALUES_CSV, VALUES_PARQUET, BATCHES_CSV = "values.csv", "values.parquet", "batches.csv"
+BATCH, COUNT, AS_OF, WAITING = "batch", "count", "as_of", "waiting"
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,15 @@ class TwoTableRelease(Answers):
     """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
 
     The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for
-    every time that a value is counted.
+    every time that a value is counted. Where batches were not all counted in this release, `clock` says of each in which
+    release it was (`as_of`), and how many people of it were not counted then (`waiting`).
     """
 
     schema: Schema
     people: Release
     batch: IntArray
     values: Release
+    clock: pl.DataFrame | None = None
 
     @property
     def rows(self) -> int:
@@ -104,6 +106,8 @@ class TwoTableRelease(Answers):
         if len(held):
             statistics = pl.DataFrame({BATCH: held + 1, COUNT: self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
+        if self.clock is not None:
+            write_csv(self.clock, folder / BATCHES_CSV)
         (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
 
@@ -163,10 +167,14 @@ def sides_of(view: Microdata) -> Sides:
 
 
 class Placed(NamedTuple):
-    """Where every row of a view was published, 0 where it was not: its batch and its cell, one group in one table."""
+    """Where every row of a view was published, 0 where it was not: its batch and its cell, one group in one table.
+
+    `listed` is the batch that people show, which may not have counted them yet.
+    """
 
     group: IntArray
     cell: IntArray
+    listed: IntArray | None = None
 
 
 def build_two_tables(
@@ -174,8 +182,24 @@ def build_two_tables(
 ) -> tuple[TwoTableRelease, Placed]:
     """The release of batches and cells, each table in an order of its own, and where every row of the view is."""
     values, batch = build_values(view, batches, secret, *label)
-    people, of_people, cell = build_people(view, batch, cells, secret, *label)
-    return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
+    if batches.snapshots is None:
+        people, of_people, cell = build_people(view, batch, cells, secret, *label)
+        return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
+    listed, clock = _clocked(batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values"))
+    people, of_people, cell = build_people(view, listed, cells, secret, *label)
+    return TwoTableRelease(view.schema, people, of_people, values, clock), Placed(batch, cell, listed)
+
+
+def _clocked(batches: Grouping, snapshots: Snapshots, number: IntArray) -> tuple[IntArray, pl.DataFrame]:
+    """The batch that everyone is listed in, and when each was counted and how many were not then."""
+    there = snapshots.listed >= 0
+    listed = np.zeros(len(there), dtype=np.int32)
+    listed[there] = number[snapshots.listed[there]]
+    waiting = np.bincount(listed[there & (batches.group < 0)], minlength=len(number) + 1)[1:]
+    as_of = np.zeros(len(number), dtype=np.int64)
+    as_of[number - 1] = snapshots.as_of
+    clock = {BATCH: np.arange(1, len(number) + 1), AS_OF: as_of, WAITING: waiting}
+    return listed, pl.DataFrame(clock).cast(pl.Int64)
 
 
 def build_values(
@@ -275,10 +299,11 @@ class TwoTableCounts:
 
 
 class StoredRelease(NamedTuple):
-    """The tables of a release as they lie on disk: where there is one table, it is both."""
+    """The tables of a release as they lie on disk: where there is one table, it is both; and the clock of batches."""
 
     people: GroupedTable
     values: GroupedTable
+    clock: pl.DataFrame | None = None
 
     @property
     def two(self) -> bool:
@@ -295,7 +320,9 @@ def stored_release(folder: Path) -> Iterator[StoredRelease]:
         return
     with nearby(folder / PEOPLE_PARQUET) as people:
         yield StoredRelease(
-            GroupedTable(people), GroupedTable(stored_values(folder), stored_counterfeits(folder))
+            GroupedTable(people),
+            GroupedTable(stored_values(folder), stored_counterfeits(folder)),
+            stored_clock(folder),
         )
 
 
@@ -333,6 +360,12 @@ def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
     return held.rename({BATCH: "group"}, strict=False).cast({"group": pl.Int32})
 
 
+def stored_clock(folder: Path) -> pl.DataFrame | None:
+    """When each batch of a stored release was counted, and how many were not then, where it says so."""
+    file = folder / BATCHES_CSV
+    return read_csv(file) if file.exists() else None
+
+
 def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:
     """The release in a folder, whatever its form."""
     try:
@@ -349,7 +382,7 @@ def any_release_of(stored: StoredRelease, schema: Schema, scales: Scales) -> Any
         return release_of(stored.people, schema, scales)
     batch = stored.people[BATCH].fill_null(0).to_numpy()
     people = release_of(stored.people, people_schema(schema), scales)
-    return TwoTableRelease(schema, people, batch, values_of(stored.values, schema, scales))
+    return TwoTableRelease(schema, people, batch, values_of(stored.values, schema, scales), stored.clock)
 
 
 def values_of(stored: GroupedTable, schema: Schema, scales: Scales) -> Release:

@@ -39,6 +39,11 @@ METHODS = {
     "that the first did not. Open places are held by counterfeit rows until several can be filled at once. Before "
     "every release a bound is computed on how many people anybody could determine from all releases together; a "
     "group that would exceed it does not change.",
+    "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, without "
+    "a look at anybody's value, and stay together. A batch says how often each value occurred in it when it was last "
+    "counted. It is counted anew only when several people have left or changed, or several have come. Before every "
+    "release a bound is computed on how many people anybody could determine from all releases together; a batch that "
+    "would exceed it is not counted anew.",
     "js-reduce": _GROUPS
     + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
     "Before every release it works out what she believes of everyone from all releases so far, and puts people "
@@ -111,6 +116,8 @@ PARAMETERS = {
     "j": "how far beliefs about the members of a group may be apart, in bits",
     "beta": "by how much a value may be more frequent in a group than in the table, as a multiple",
     "size": "most rows of a new group",
+    "batches": "whether batches are open to newcomers, or closed once they are made",
+    "weights": "how much each quasi-identifier counts where people are put together",
     "zone": "new groups are made among at least so many near people",
     "values": "different values of a new group",
     "together": "places of so many different values must be open before a group changes",
@@ -143,6 +150,11 @@ PARAMETERS_OF = {
     "banga": {"m": "fewest rows of a block that groups are merged from"},
     "rplus-tree": {"m": "fewest rows of a leaf; 0: k"},
     "cohorts": {"m": "no value has more than one row in m of a group"},
+    "value-blind": {
+        "m": "no value has more than one life in m of a batch",
+        "n": "so many lives end, or begin, together where a batch is counted anew",
+        "size": "about how many people a new batch has",
+    },
 }
 
 ATTACKS = {

@@ -80,7 +80,7 @@ class CohortWalk:
             return ["the memory points to stays that are not recorded"]
         keys = keyed(memory.people)
         found = keys.join(self._last, on=list(KEY), how="left", maintain_order="left")["stay"].fill_null(-1)
-        mine, theirs = _labelled(self.stays), _labelled(stored)
+        mine, theirs = labelled(self.stays), labelled(stored)
         if self._forgotten:  # cohorts lack them, and other people's stays remain as they were
             alone = [column for column in mine.columns if column != "cohort"]
             return [] if mine[found.to_numpy()].select(alone).equals(theirs[pointed].select(alone)) else wrong
@@ -90,7 +90,7 @@ class CohortWalk:
         return [] if same else wrong
 
 
-def _labelled(stays: Stays) -> pl.DataFrame:
+def labelled(stays: Stays) -> pl.DataFrame:
     """Every stay, with labels of its cohort, person and life that do not depend on how these are numbered."""
     frame = stays.frame()
     said = frame.select(

@@ -13,6 +13,7 @@ import polars as pl
 from republish.arrays import BoolArray, IntArray
 from republish.inference import Reasoning
 from republish.memory.memory import Memory
+from republish.verify.batches import BLIND, Renewals, batch_checks, counted_in
 from republish.verify.check import Check
 from republish.verify.cohorts import few_determined, known_from
 from republish.verify.memory import spelled_signatures
@@ -57,7 +58,12 @@ def check_against_memory(
         prior = reasoning.thoughts(now.shown.people, memory).prior
         return similar(promise, prior, now.members.group, np.ones(len(sizes), dtype=np.bool_))
 
+    promises = list(promises)
+    renewals = Renewals(now, counted_in(memory)) if BLIND in promises else None
+
     def cohorts(promise: str) -> Sequence[Check]:
+        if renewals is not None:
+            return batch_checks(promise, renewals)
         return few_determined(promise, now, known_from(memory, now))
 
     return tuple(promise_checks(promises, now, Before(last, groups, beliefs, cohorts), sizes))

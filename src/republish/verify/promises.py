@@ -11,6 +11,7 @@
   before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
   to be determined where she knows a share c (see `republish.verify.cohorts`).
+- `value-blind`, `open-batches=n`, `closed-batches=n`: see `republish.verify.batches`.
 - `whole-buckets=c`: people stay together, and what can be determined then is bounded (see there).
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`).
@@ -55,6 +56,9 @@ _MEANING = {
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
+    "value-blind": "Who is with whom depends on quasi-identifiers, numbers of people and chance, never on a value.",
+    "open-batches": "The counts of a batch change only when at least n lives end, or begin, together.",
+    "closed-batches": "A batch takes in nobody once it is made, and loses at least n lives together.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
@@ -63,7 +67,8 @@ _MEANING = {
 def meaning_of(promise: str) -> str:
     """A promise over the series as one sentence."""
     name, _, bound = promise.partition("=")
-    return _MEANING[name].replace("fewer than n people", f"fewer than {bound} people")
+    said = _MEANING[name].replace("fewer than n people", f"fewer than {bound} people")
+    return said.replace("at least n lives", f"at least {bound} lives")
 
 
 class Signatures(NamedTuple):
@@ -86,6 +91,7 @@ class AuditedRelease:
     signature: Signatures
     shown: Shown | None = None  # where beliefs are promised something
     cells: ShownCells | None = None  # where people and values are published in two tables
+    clock: pl.DataFrame | None = None  # where batches were not all counted in this release
 
     @cached_property
     def borne(self) -> pl.Series:
@@ -164,7 +170,7 @@ def promise_checks(
             checks.append(hc_safe(promise, now, before.groups(), sizes))
         elif name in ("similarity", "withstand"):
             checks.append(before.beliefs(promise))
-        elif name in ("determined", "whole-buckets"):
+        elif name in ("determined", "whole-buckets", "value-blind", "open-batches", "closed-batches"):
             checks.extend(before.cohorts(promise))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))

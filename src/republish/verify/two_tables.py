@@ -22,6 +22,7 @@ from republish.release.two_tables import (
     COUNT,
     PEOPLE_CSV,
     VALUES_CSV,
+    WAITING,
     StoredRelease,
     counted_out,
     people_schema,
@@ -166,7 +167,12 @@ def verify_values(
 
 def batches_fit(stored: StoredRelease, strict: bool = True) -> Check:
     """Every batch must count as many values as it has people, counterfeits aside; `strict` where they are declared."""
-    return compared_batches(people_by_batch(stored.people), values_by_batch(stored.values), strict)
+    values = values_by_batch(stored.values)
+    if stored.clock is not None:  # people of a batch that was not counted since they came
+        waiting = stored.clock.select(pl.col(BATCH).alias("group").cast(pl.Int64), WAITING)
+        more = pl.col("values") + pl.col(WAITING).fill_null(0)
+        values = values.join(waiting, on="group", how="left").select("group", values=more)
+    return compared_batches(people_by_batch(stored.people), values, strict)
 
 
 def people_by_batch(people: GroupedTable) -> pl.DataFrame:

@@ -16,9 +16,10 @@ from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.forms import KEPT_CUTS
 from republish.release.grouped_table import GroupedTable
-from republish.release.two_tables import stored_counterfeits, stored_values
+from republish.release.two_tables import stored_clock, stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
 from republish.schema import Schema
+from republish.verify.batches import BLIND, BatchWalk, Renewals, batch_checks
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED, WHOLE, CohortWalk, few_determined
 from republish.verify.kept_cuts import CellWalk, ShownCells
@@ -55,7 +56,9 @@ class Walk:
         self.trail = (
             TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
         )
-        self.cohorts = CohortWalk() if {DETERMINED, WHOLE} & self.names else None
+        self.batches = BatchWalk() if BLIND in self.names else None
+        cohorts = {DETERMINED, WHOLE} & self.names and self.batches is None
+        self.cohorts = CohortWalk() if cohorts else None
         self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
@@ -94,18 +97,25 @@ class Walk:
                 return Check(promise, False, "The policy no longer says what an adversary knows.")
             return checked(promise)
 
+        renewals = None if self.batches is None else Renewals(now, self.batches.before)
+
+        def together(promise: str) -> Sequence[Check]:
+            return self._cohorts(promise, now) if renewals is None else batch_checks(promise, renewals)
+
         last = known.select("code", "signature", release="last")
         before = Before(
             last,
             lambda: self.rebuilt.groups_of(known, now.members.code),
             beliefs,
-            lambda promise: self._cohorts(promise, now),
+            together,
         )
         checks = promise_checks([p for p in promises if p != KEPT_CUTS], now, before, sizes)
         if now.cells is not None:
             checks.append(self.cells.add(now.members, now.cells))
         if self.cohorts is not None:
             self.cohorts.add(now)
+        if self.batches is not None and renewals is not None:
+            self.batches.add(renewals)
         if self.signatures:
             self.new_lives += int(np.count_nonzero(before.changed(now)))
         self.rebuilt.add(now, known)
@@ -114,7 +124,7 @@ class Walk:
     def differences(self, memory: Memory) -> list[str]:
         """What a stored memory has wrong after the last release."""
         found = self.rebuilt.differences(memory, self.signatures)
-        for walk in (self.beliefs, self.trail, self.cohorts):
+        for walk in (self.beliefs, self.trail, self.cohorts, self.batches):
             if walk is not None:
                 found += walk.differences(memory)
         return found
@@ -166,5 +176,5 @@ def verify_members(
         if walk.signatures and schema.sensitive is not None
         else no_signatures(len(sizes))
     )
-    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells)
+    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells, stored_clock(folder))
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

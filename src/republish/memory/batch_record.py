@@ -1,0 +1,68 @@
+"""What is remembered of batches: who was counted in which from when to when, the cuts of zones, and where batches are.
+
+It holds no pseudonyms: memory entries point into it, by the number of a stay and of a batch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray, WordArray
+from republish.memory.cohort_stays import Stays
+from republish.memory.memory import Memory
+
+CUTS: dict[str, type[pl.DataType]] = {
+    "axis": pl.Int64,
+    "cut": pl.Float64,
+    "share": pl.Float64,
+    "below": pl.Int64,
+    "above": pl.Int64,
+}
+STAY, HOME = "stay", "home"
+"""Columns of the memory: the last stay of everyone, and the batch that she is in, each from 1; 0 for none."""
+
+
+class BatchRecord(NamedTuple):
+    """The stays of lives in batches; the cuts that lead people to zones; the zone of every batch and its first size.
+
+    A stay lasts for as long as a batch counts the life, also when the person has left or changed meanwhile.
+    """
+
+    stays: Stays
+    cuts: pl.DataFrame
+    zone: IntArray
+    size: IntArray
+
+    @classmethod
+    def of(cls, memory: Memory) -> BatchRecord:
+        frame = memory.counts
+        if frame is None:
+            nothing = np.zeros(0, dtype=np.int64)
+            return cls(Stays.none(), pl.DataFrame(schema=CUTS), nothing, nothing)
+        batches, cuts = (frame[name].explode().struct.unnest() for name in ("batches", "cuts"))
+        return cls(
+            Stays.of_frame(frame),
+            cuts.drop_nulls(),
+            *(batches[name].drop_nulls().cast(pl.Int64).to_numpy() for name in ("zone", "size")),
+        )
+
+    def frame(self) -> pl.DataFrame:
+        """All of it as a table of one line, a table in each cell."""
+        batches = pl.DataFrame({"zone": self.zone, "size": self.size}).cast(pl.Int32)
+        tables = {"stays": self.stays.frame(), "cuts": self.cuts, "batches": batches}
+        return pl.DataFrame(
+            {name: pl.Series([table.to_struct()]) for name, table in tables.items()}
+        )
+
+    def bearers(self, memory: Memory, stays: IntArray) -> WordArray:
+        """The pseudonyms of the people of these stays, nobody's for those who were forgotten."""
+        last = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
+        known = np.flatnonzero(last >= 0)
+        entry = np.full(self.stays.count + 1, -1, dtype=np.int64)
+        entry[self.stays.person[last[known]]] = known
+        found = entry[self.stays.person[stays]]
+        return np.where((found >= 0)[:, None], memory.people[found], np.uint64(0))
+

@@ -1,0 +1,1 @@
+"""How value-blind batches are made, joined and renewed."""

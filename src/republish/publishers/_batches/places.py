@@ -1,0 +1,105 @@
+"""Where people go: the batch of everyone, by quasi-identifiers, counts of people and chance, never by a value.
+
+Diversity is the exception, and looks at how often values occur among people who are put together, not at whose they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from republish.arrays import FloatArray, IntArray
+from republish.microdata import Microdata
+from republish.publishers._batches.past import BatchPast
+from republish.publishers._batches.renewal import BatchRules, Coming, tallied
+from republish.spatial.zones import LedRow, Zones, chances, cut_zones
+
+_ENOUGH = 0.7  # of the size make a closed batch
+_ROOMY, _GROWN = 2.0, 1.5  # times the size, and times its first size, an open batch takes newcomers
+
+
+def led_row(view: Microdata, rows: IntArray | slice = slice(None)) -> LedRow:
+    """What leads rows of a view."""
+    assert view.people is not None
+    return LedRow(view.points[:, rows], view.people[rows])
+
+
+def first_zones(view: Microdata, past: BatchPast, size: int, weights: FloatArray) -> tuple[Zones, IntArray]:
+    """The zones of the first release, or those remembered; and the zone of everyone."""
+    if past.batches:
+        zones = Zones.of_frame(past.record.cuts)
+        return zones, zones.lead(led_row(view))
+    return cut_zones(led_row(view), size, weights)
+
+
+def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+    """Everyone in a batch of her zone: those who were in one that lives stay in it, newcomers join any with room.
+
+    Who finds no room waits for a new batch, which is made of those who wait in a zone once they are `size`.
+    """
+    zones, zone = first_zones(view, past, rules.size, weights)
+    if not past.batches:
+        made, _ = diverse_parts(zone, view.codes, rules.m)
+        return Coming(made + 1, np.ones(view.rows, dtype=np.bool_), zones)
+    living = np.zeros(past.batches + 1, dtype=np.bool_)
+    living[past.record.stays.cohort[past.counted[~past.ended]]] = True
+    home = np.where(living[past.home], past.home, 0)
+    present = np.bincount(home, minlength=past.batches + 1)
+    room = living[1:] & (present[1:] < np.maximum(_ROOMY * rules.size, _GROWN * past.record.size))
+    free = np.flatnonzero(room) + 1
+    free = free[np.argsort(past.record.zone[free - 1], kind="stable")]
+    many = np.bincount(past.record.zone[free - 1], minlength=zones.count)
+    first = np.cumsum(many) - many
+    new = np.flatnonzero((home == 0) & (many[zone] > 0))
+    assert view.people is not None
+    drawn = chances(view.people[new], np.full(len(new), zones.count), past.release)
+    home[new] = free[first[zone[new]] + (drawn * many[zone[new]]).astype(np.int64)]
+    alone = np.flatnonzero(home == 0)
+    waiting = np.bincount(zone[alone], minlength=zones.count)
+    number = past.batches
+    total, most = tallied(zone[alone], view.codes[alone], zones.count)
+    for at in np.flatnonzero((waiting >= rules.size) & (most * rules.m <= total)):
+        number += 1
+        home[alone[zone[alone] == at]] = number
+    return Coming(home, ~past.same & (home > 0), zones)
+
+
+def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+    """New batches of lives that begin: newcomers, and people with a value that they were not counted with last.
+
+    Whoever comes back with the value of a life that ended is in none: two stays of one life would say more.
+    """
+    home = np.where(past.same, past.home, 0)
+    begin = np.flatnonzero(~past.known)
+    zones = Zones.one()
+    if len(begin) >= _ENOUGH * rules.size or (len(begin) and not past.batches):
+        zones, zone = cut_zones(led_row(view, begin), rules.size, weights, past.release)
+        made, diverse = diverse_parts(zone, view.codes[begin], rules.m)
+        numbers = np.cumsum(diverse) + past.batches
+        home[begin] = np.where(diverse[made], numbers[made], 0)
+    return Coming(home, ~past.same & (home > 0), zones)
+
+
+def diverse_parts(zone: IntArray, codes: IntArray, m: int) -> tuple[IntArray, IntArray]:
+    """Zones joined with the next where a value has more than one row in m: the part of everyone, and which are diverse.
+
+    Only one part, if any, is not: the last that there is.
+    """
+    values = int(codes.max(initial=0)) + 1
+    zones = int(zone.max(initial=0)) + 1
+    counts = np.bincount(zone * values + codes, minlength=zones * values).reshape(zones, values)
+    part = np.zeros(zones, dtype=np.int64)
+    parts: list[IntArray] = []
+    for at, mine in enumerate(counts):
+        if parts and not _is_diverse(parts[-1], m):
+            parts[-1] = parts[-1] + mine
+        else:
+            parts.append(mine)
+        part[at] = len(parts) - 1
+    if len(parts) > 1 and not _is_diverse(parts[-1], m):
+        parts[-2] = parts[-2] + parts.pop()
+        part[part == len(parts)] = len(parts) - 1
+    return part[zone], np.array([_is_diverse(part, m) for part in parts], dtype=np.bool_)
+
+
+def _is_diverse(counts: IntArray, m: int) -> bool:
+    return bool(counts.max(initial=0) * m <= counts.sum())

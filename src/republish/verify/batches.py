@@ -1,0 +1,232 @@
+"""The promises of value-blind batches: when counts may change, and how few can be determined; imports no publisher.
+
+- `value-blind`: who is with whom has nothing to do with values. While a view is at hand everyone's batch is found anew
+  from quasi-identifiers (`republish.verify.zones`); later, that whoever is counted on is counted with the same people.
+- `open-batches=n`: the counts of a batch change only where at least n of the lives that it counts end, or all of them,
+  or at least n begin, each for itself; where lives end, all do whose person left or changed.
+- `closed-batches=n`: a batch takes in nobody once it is made; lives end n at a time, and at least n or none remain.
+- `determined=d@c`: as for cohorts (`republish.verify.cohorts`), with everyone in a batch for as long as it counts her.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import IntArray
+from republish.inference.determination import EscapeRisk, escape_risk
+from republish.memory.batch_record import STAY, BatchRecord
+from republish.memory.cohort_stays import CohortSighting, Stays, continued
+from republish.memory.memory import KEY, Memory, keyed
+from republish.release.two_tables import AS_OF, BATCH
+from republish.verify.check import Check
+from republish.verify.cohorts import DETERMINED, labelled
+from republish.verify.promises import AuditedRelease, meaning_of
+
+BLIND, OPEN, CLOSED = "value-blind", "open-batches", "closed-batches"
+_SAME = [*KEY, "code", "cohort", "rank"]
+_ROWS: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(KEY, pl.UInt64),
+    "code": pl.Int64,
+    "cohort": pl.Int64,
+    STAY: pl.Int64,
+}
+
+
+class CountedBefore(NamedTuple):
+    """What is known before a release: the stays so far, whom batches count, and the last stay of everyone.
+
+    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain.
+    """
+
+    stays: Stays
+    rows: pl.DataFrame
+    last: pl.DataFrame
+    lacks: bool = False
+
+
+def counted_in(memory: Memory) -> CountedBefore:
+    """What a memory knows of batches."""
+    record = BatchRecord.of(memory)
+    stays = record.stays
+    counted = np.flatnonzero(stays.until == memory.release)
+    rows = keyed(record.bearers(memory, counted)).with_columns(
+        pl.Series("code", stays.code[counted], dtype=pl.Int64),
+        pl.Series("cohort", stays.cohort[counted], dtype=pl.Int64),
+        pl.Series(STAY, counted, dtype=pl.Int64),
+    )
+    pointed = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
+    last = keyed(memory.people).with_columns(pl.Series(STAY, pointed, dtype=pl.Int64))
+    return CountedBefore(stays, rows, last.filter(pl.col(STAY) >= 0))
+
+
+class Renewals:
+    """What one release does to batches, found from whom it counts and whom the one before did."""
+
+    def __init__(self, now: AuditedRelease, before: CountedBefore) -> None:
+        counted = now.members.counted()
+        held = np.zeros(len(counted.group), dtype=np.bool_)
+        if now.members.held is not None and len(now.members.held.group):
+            held[-len(now.members.held.group) :] = True
+        rows = keyed(counted.people).with_columns(
+            pl.Series("group", counted.group, dtype=pl.Int64),
+            pl.Series("code", counted.code, dtype=pl.Int64),
+            pl.Series("held", held),
+        )
+        lines, self.apart = _lines(rows, before.rows)
+        rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
+        earlier = _ranked(before.rows)
+        self.rows = rows.join(
+            earlier.select(*_SAME, STAY), on=_SAME, how="left", nulls_equal=False, maintain_order="left"
+        )
+        self.gone = earlier.join(self.rows.select(STAY).drop_nulls(), on=STAY, how="anti")
+        self.before, self.now = before, now
+
+    @cached_property
+    def lacks(self) -> bool:
+        return self.before.lacks or not bool(self.now.members.counted().someone.all())
+
+    @cached_property
+    def continued(self) -> tuple[Stays, IntArray]:
+        """The stays with this release, and that of every row."""
+        rows, stays = self.rows, self.before.stays
+        goes_on = rows[STAY].is_not_null().to_numpy()
+        known = rows.select(KEY).join(self.before.last, on=list(KEY), how="left", maintain_order="left")
+        stay = rows[STAY].fill_null(known[STAY]).fill_null(-1).to_numpy()
+        fresh = rows.filter(pl.col("cohort").is_null())["group"].unique().sort()
+        first = int(stays.cohort.max(initial=0)) + 1
+        cohort = rows["cohort"].fill_null(
+            rows["group"].replace_strict(fresh, np.arange(first, first + len(fresh)), default=None)
+        )
+        cohort, code = cohort.to_numpy(), rows["code"].to_numpy()
+        shown, times = np.unique(np.column_stack([cohort, code]), axis=0, return_counts=True)
+        counts = shown[:, 0], shown[:, 1], times.astype(np.int64)
+        return continued(stays, CohortSighting(self.now.number, cohort, code, stay, goes_on, counts))
+
+    @cached_property
+    def changes(self) -> pl.DataFrame:
+        """Of every batch that was there before: how many of its lives end, remain, are held, and begin."""
+        here = self.rows.filter(pl.col("cohort").is_not_null()).group_by("cohort")
+        goes_on = pl.col(STAY).is_not_null()
+        found = here.agg(
+            remain=goes_on.sum(),
+            held=pl.col("held").sum(),
+            begin=(~goes_on).sum(),
+            strange=(pl.col("held") & ~goes_on).sum(),
+        )
+        ends = self.gone.group_by("cohort").len("end")
+        return found.join(ends, on="cohort", how="full", coalesce=True).fill_null(0).cast(pl.Int64)
+
+    def as_of(self) -> pl.DataFrame:
+        """The release in which every batch was last counted anew."""
+        stays, entry = self.continued
+        over = stays.until < self.now.number
+        changed = np.zeros(int(stays.cohort.max(initial=0)) + 1, dtype=np.int64)
+        np.maximum.at(changed, stays.cohort, stays.since)
+        np.maximum.at(changed, stays.cohort[over], stays.until[over] + 1)
+        batch = pl.DataFrame({BATCH: self.rows["group"], AS_OF: changed[stays.cohort[entry]]})
+        return batch.unique().sort(BATCH)
+
+
+def _lines(rows: pl.DataFrame, earlier: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Which batch goes on with which, and how many people are not with those whom they were with."""
+    same = [*KEY, "code"]
+    once = (
+        frame.filter((pl.col(KEY[0]) != 0) | (pl.col(KEY[1]) != 0)).filter(~pl.struct(same).is_duplicated())
+        for frame in (rows, earlier)
+    )
+    now, then = once
+    pairs = now.join(then, on=same, how="inner").group_by("group", "cohort").len()
+    apart = pairs.filter(pl.col("group").is_duplicated() | pl.col("cohort").is_duplicated())
+    lines = pairs.sort("len", descending=True).unique("group", keep="first", maintain_order=True)
+    lines = lines.unique("cohort", keep="first", maintain_order=True)
+    return lines.select("group", "cohort"), int(apart["len"].sum())
+
+
+def _ranked(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(rank=pl.int_range(pl.len()).over(*KEY, "code", "cohort"))
+
+
+class BatchWalk:
+    """The stays of a series of batches, formed anew from its memberships, release by release."""
+
+    def __init__(self) -> None:
+        nobody = {name: _ROWS[name] for name in (*KEY, STAY)}
+        self.before = CountedBefore(Stays.none(), pl.DataFrame(schema=_ROWS), pl.DataFrame(schema=nobody))
+
+    def add(self, found: Renewals) -> None:
+        """Take in a release."""
+        stays, entry = found.continued
+        rows = found.rows.with_columns(
+            pl.Series(STAY, entry, dtype=pl.Int64), pl.Series("cohort", stays.cohort[entry], dtype=pl.Int64)
+        )
+        seen = rows.filter(~pl.col("held")).select(*KEY, STAY).unique(KEY, keep="last")
+        last = pl.concat([self.before.last.join(seen, on=list(KEY), how="anti"), seen])
+        self.before = CountedBefore(stays, rows.select(*_ROWS), last, found.lacks)
+
+    def differences(self, memory: Memory) -> list[str]:
+        """Where the stored record is not what the memberships say; of people who were forgotten nothing can be said."""
+        wrong = ["the memory has another record of batches than the memberships say"]
+        if memory.counts is None:
+            return wrong if self.before.stays.count else []
+        stored = BatchRecord.of(memory).stays
+        mine, theirs = labelled(self.before.stays), labelled(stored)
+        if self.before.lacks:
+            return []
+        pointed = memory.columns[STAY].astype(np.int64) - 1
+        if (pointed >= stored.count).any():
+            return ["the memory points to stays that are not recorded"]
+        last = keyed(memory.people).join(self.before.last, on=list(KEY), how="left", maintain_order="left")
+        found = last[STAY].fill_null(-1).to_numpy()
+        there = pointed >= 0
+        same = bool(((found >= 0) == there).all()) and mine[found[there]].equals(theirs[pointed[there]])
+        same = same and mine.sort(mine.columns).equals(theirs.sort(theirs.columns))
+        return [] if same else wrong
+
+
+def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
+    """Whether a release keeps a promise about batches."""
+    name, _, bound = promise.partition("=")
+    if name == BLIND:
+        says = "Whoever is counted on is counted with the same people."
+        return (Check(f"{promise}: together", not found.apart, says, None, 0, found.apart),)
+    if name == DETERMINED:
+        return (_determined(promise, found),)
+    checks = [_renewed(promise, name == CLOSED, int(bound), found)]
+    if found.now.clock is not None:
+        shown = found.now.clock.select(BATCH, AS_OF).cast(pl.Int64).sort(BATCH)
+        wrong = 0 if found.lacks else max(shown.height, found.as_of().height) - shown.join(
+            found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner"
+        ).height
+        says = "Every batch says in which release it was last counted."
+        checks.append(Check(f"{promise}: clock", wrong == 0, says, None, wrong))
+    return checks
+
+
+def _renewed(promise: str, closed: bool, n: int, found: Renewals) -> Check:
+    """Whether lives end, and begin, n at a time."""
+    end, remain, held, begin = (pl.col(name) for name in ("end", "remain", "held", "begin"))
+    few_end = (end > 0) & (end < n) & (remain > 0)
+    left_behind = (end > 0) & (held > 0)
+    few_begin = (begin > 0) if closed else (begin > 0) & (begin < n)
+    few_remain = (end > 0) & (remain > 0) & (remain < n)
+    wrong = found.changes.filter(few_end | left_behind | few_begin | few_remain | (pl.col("strange") > 0))
+    if found.lacks:
+        return Check(f"{promise}: counts", True, meaning_of(promise), unchecked=found.changes.height)
+    rows = int((wrong["end"] + wrong["begin"]).sum())
+    return Check(f"{promise}: counts", wrong.is_empty(), meaning_of(promise), None, wrong.height, rows)
+
+
+def _determined(promise: str, found: Renewals) -> Check:
+    limit, _, compromised = promise.partition("=")[2].partition("@")
+    stays, _ = found.continued
+    risk: EscapeRisk = escape_risk(stays, float(compromised))
+    says = (
+        f"{meaning_of(promise)[:-1]}; the bound for what was released so far is {risk.share:.3%} of the people, and "
+        f"{risk.worst:.1%} for the worst placed of them."
+    )
+    return Check(f"{promise}: ways out", risk.share <= float(limit), says, risk.share)
