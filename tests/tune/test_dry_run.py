@@ -31,18 +31,19 @@ def view(people: range, shift: int = 0) -> Microdata:
 
 def test_turnover_counts_who_changes_and_who_comes_back() -> None:
     first, second, third = view(range(100)), view(range(10, 100)), view(range(100), shift=1)
-    assert turnover_of([first, second]) == (0.0, 0.0)
-    changed, returned = turnover_of([first, second, third])
+    assert turnover_of([first, second]) == pytest.approx((0.1, 0.0, 0.0))
+    left, changed, returned = turnover_of([first, second, third])
+    assert left == pytest.approx(10 / 190)
     assert changed == pytest.approx(90 / 180)
     assert returned == pytest.approx(10 / 190)
 
 
 def test_one_view_has_no_turnover() -> None:
-    assert turnover_of([view(range(20))]) == (0.0, 0.0)
+    assert turnover_of([view(range(20))]) == (0.0, 0.0, 0.0)
 
 
 def test_a_series_is_drawn_from_one_view_by_chance() -> None:
-    views = simulated(view(range(200)))
+    views = simulated([view(range(200))])
     assert len(views) == SIMULATED and {one.rows for one in views} == {200}
     before, after = (set(map(bytes, one.people)) for one in views[:2] if one.people is not None)
     assert len(before & after) == 180
@@ -53,8 +54,16 @@ def test_a_series_is_drawn_from_one_view_by_chance() -> None:
         assert one.people is not None and (np.diff(one.people[:, 0].astype(object)) > 0).all()
 
 
+def test_several_views_go_on_as_they_did() -> None:
+    past = [view(range(200)), view(range(40, 240)), view(range(80, 280))]
+    views = simulated(past)
+    assert views[:3] == past and len(views) == SIMULATED
+    assert turnover_of(views[3:]).left == pytest.approx(0.2)
+    assert turnover_of(views[3:]).changed == 0.0
+
+
 def test_an_empty_view_is_followed_by_none() -> None:
-    assert len(simulated(view(range(0)))) == 1
+    assert len(simulated([view(range(0))])) == 1
 
 
 def test_a_dry_run_counts_what_waits_and_is_held() -> None:
@@ -68,7 +77,7 @@ def test_a_dry_run_counts_what_waits_and_is_held() -> None:
 
 
 def test_the_bound_hinders_as_it_does_releases() -> None:
-    views = simulated(view(range(200)))
+    views = simulated([view(range(200))])
     free, bound = (dry_run(views, ValueBlind(size=60, m=2), hindered=hindered) for hindered in (False, True))
     assert bound.bound <= 0.002
     assert bound.late >= free.late

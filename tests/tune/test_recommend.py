@@ -26,11 +26,17 @@ def view(people: range, shift: int = 0, diseases: str = "abcdefgh") -> pl.DataFr
 
 
 def test_values_that_last_and_few_returns_ask_for_closed_batches() -> None:
-    views = [view(range(10 * t, 300 + 10 * t)) for t in range(4)]
+    views = [view(range(60 * t, 1500 + 60 * t)) for t in range(4)]
     found = recommend(views, SCHEMA)
     assert isinstance(found.publisher, ValueBlind) and found.publisher.batches == "closed"
-    assert found.form is not None and not found.simulated and not found.problems
+    assert found.form is not None and found.simulated and not found.problems
     assert "closed batches, for values last and few come back: over 4 views 0.0%" in found.why[1]
+
+
+def test_closed_batches_of_few_people_would_wait_too_long() -> None:
+    found = recommend([view(range(10 * t, 300 + 10 * t)) for t in range(4)], SCHEMA)
+    assert found.publisher.batches == "open"  # type: ignore[attr-defined]
+    assert "of so few people closed ones would be counted anew too seldom" in found.why[1]
 
 
 def test_values_that_change_ask_for_open_batches() -> None:
@@ -42,7 +48,7 @@ def test_values_that_change_ask_for_open_batches() -> None:
 def test_of_one_view_a_series_is_simulated_and_it_is_said() -> None:
     found = recommend([view(range(400))], SCHEMA)
     assert found.simulated and found.publisher.batches == "open"  # type: ignore[attr-defined]
-    assert "were simulated: a tenth leaves, comes and changes each time" in found.costs[0]
+    assert "were simulated, a tenth leaves, comes and changes each time" in found.costs[0]
     assert "one view does not tell" in found.why[1]
 
 

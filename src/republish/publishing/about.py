@@ -11,8 +11,10 @@ from republish.policy import Policy
 from republish.publishers import parameters_of
 from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
-from republish.release.two_tables import AnyRelease
+from republish.release.two_tables import BATCHES_CSV, AnyRelease
 from republish.schema import Schema
+
+_BLIND = "value-blind"
 
 
 class Size(NamedTuple):
@@ -64,12 +66,13 @@ def about_release(
         ],
         "requirements": promises["one_table"],
         "promised_over_the_series": policy.over_series,
-        "not_promised_over_the_series": [*limits_of(promises["series"]), *limits_of_new_values(policy)],
+        "not_promised_over_the_series": limits_of(policy),
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["form"] |= _CLOCKED if publisher.keeps_counts else {}
         document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
@@ -90,27 +93,64 @@ _TWO_TABLES = {
     ),
 }
 
+_CLOCKED = {
+    "values": (
+        "How often each sensitive value occurred in a batch when it was last counted. Whoever left or changed since is "
+        "counted as before (held); counterfeit_rows and counterfeits.csv say how many."
+    ),
+    BATCHES_CSV: (
+        "as_of is the release in which a batch was last counted; waiting is how many of its people came or changed "
+        "since and are not counted yet."
+    ),
+}
+
+
+def limits_of(policy: Policy) -> list[str]:
+    """What one might read into the promises over the series, and is not promised."""
+    promises = policy.promises["series"]
+    returns = (
+        "People who come back after an absence are treated as newcomers: the groups they were in before it and "
+        "after it can be compared, which may leave them fewer values than each group alone."
+    )
+    found = [returns] if takes_returns_for_new(promises) else []
+    return [*found, *limits_of_new_values(policy), *(limits_of_batches(policy) if _BLIND in promises else [])]
+
+
+def takes_returns_for_new(promises: Iterable[str]) -> bool:
+    """Whether people who come back are treated as newcomers."""
+    return any(promise.startswith("m-invariance=") for promise in promises)
+
+
+def limits_of_batches(policy: Policy) -> list[str]:
+    """What value-blind batches do not hide."""
+    linking = (
+        "Insensitive columns are published as they are and can link the rows of one person over releases, which tells "
+        "the batch of whoever is recognised by them."
+    )
+    return [
+        "Somebody who has learned elsewhere which values go with which quasi-identifiers may be surer of a person's "
+        "value than the shares of the batch say.",
+        "Somebody who knows how values follow each other may weigh all releases together and be surer than the shares "
+        "say; the larger the batches, the less so.",
+        "A value after which nobody comes again, such as deceased or discharged, is the likely one of whoever stays "
+        "away, and no batch hides that.",
+        "A batch that is not counted anew because a value would be too frequent in it, or too many could be "
+        "determined, waits for a reason in its values, and its waiting can be seen.",
+        *([linking] if policy.schema.insensitive else []),
+    ]
+
 
 def limits_of_new_values(policy: Policy) -> list[str]:
     """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
     column = policy.schema.sensitive
-    pads = any(promise.startswith(("tau-safety=", "determined=")) for promise in policy.promises["series"])
+    promises = policy.promises["series"]
+    pads = any(one.startswith(("tau-safety=", "determined=")) for one in promises) and _BLIND not in promises
     if column is None or column.closed is not None or not pads:
         return []
     return [
         "Counterfeits have values that were published before or are in the view. A value that appears for the first "
         "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
         "of values in the schema (domain) avoids this."
-    ]
-
-
-def limits_of(promises: Iterable[str]) -> list[str]:
-    """What one might read into promises over the series, and is not promised."""
-    if not any(promise.startswith("m-invariance=") for promise in promises):
-        return []
-    return [
-        "People who come back after an absence are treated as newcomers: the groups they were in before it and "
-        "after it can be compared, which may leave them fewer values than each group alone."
     ]
 
 

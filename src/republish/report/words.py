@@ -39,11 +39,11 @@ METHODS = {
     "that the first did not. Open places are held by counterfeit rows until several can be filled at once. Before "
     "every release a bound is computed on how many people anybody could determine from all releases together; a "
     "group that would exceed it does not change.",
-    "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, without "
-    "a look at anybody's value, and stay together. A batch says how often each value occurred in it when it was last "
-    "counted. It is counted anew only when several people have left or changed, or several have come. Before every "
-    "release a bound is computed on how many people anybody could determine from all releases together; a batch that "
-    "would exceed it is not counted anew.",
+    "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, "
+    "without a look at anybody's value, and stay together. A batch says how often each value occurred in it when it "
+    "was last counted. It is counted anew only when several people have left or changed, or several have come. "
+    "Before every release a bound is computed on how many people anybody could determine from all releases together; a "
+    "batch that would exceed it is not counted anew.",
     "js-reduce": _GROUPS
     + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
     "Before every release it works out what she believes of everyone from all releases so far, and puts people "
@@ -84,6 +84,17 @@ TWO_TABLES: dict[str, tuple[str, ...]] = {
         "are counted together in the table of values. Whoever has no batch is shown among the people, and the value is "
         "not counted. Counterfeits are counted values that belong to nobody; how many there are in a batch is "
         "published.",
+    ),
+}
+KEPT_COUNTS: dict[str, tuple[str, ...]] = {
+    "rows": ("people counted", "held: counted as they were", "waiting, or without a batch"),
+    "columns": ("rows of the view", "people", "waiting or without batch", "held", "groups of people"),
+    "group": (
+        "The table of people has one line a person. A group is a set of people who look alike in every "
+        "quasi-identifier; it is made from quasi-identifiers alone. A batch is a set of people whose sensitive values "
+        "are counted together in the table of values, not anew in every release. Whoever came or changed since waits: "
+        "she is shown among the people, and her value is not counted yet. Whoever left or changed since is held: she "
+        "is counted as she was. Both numbers are published of every batch.",
     ),
 }
 ROLES_IN_TWO_TABLES = {
@@ -250,6 +261,11 @@ ASSUMPTIONS = {
         "People are compromised independently of each other, with the probability of the policy.",
         "The bound is on people determined without doubt. It says nothing of an adversary who is nearly sure, nor of "
         "one who knows how values follow each other.",
+    ),
+    "value-blind": (
+        "People are compromised independently of each other, with the probability of the policy.",
+        "The bound is on people determined without doubt, on average and for the worst placed person. How sure "
+        "somebody may be without being certain is measured by attacks.",
     ),
     "js-reduce": BELIEFS,
     "bayframe": BELIEFS,

@@ -1,6 +1,6 @@
 """Value-blind batches made of past views in memory: what would wait, be held and could be determined.
 
-Nothing is stored and nothing leaves. Where there is one view only, those that might follow it are drawn by chance.
+Nothing is stored and nothing leaves. Where there are few views, those that might follow are drawn by chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from republish.publishers import ValueBlind, parameters_of
 from republish.secret import order_of
 
 SIMULATED, TURNOVER = 12, 0.1
-"""How many views a series is drawn to have, and the share of people who leave, come and change from one to the next."""
+"""How many views a series is made to have, and the share of people who leave, come and change where it is not known."""
 DIVERSITIES = range(2, 7)
 """What m may be."""
 _QUERIES, _SELECTIVITY = 300, 0.05
@@ -69,25 +69,26 @@ class _Unhindered(ValueBlind):
 
 
 class Turnover(NamedTuple):
-    """From one view to the next: the share of people whose value changes, and of rows of people who come back."""
+    """From one view to the next: the share who leave, of the others who change their value, of rows of returns."""
 
+    left: float
     changed: float
     returned: float
 
 
 def turnover_of(views: Sequence[Microdata]) -> Turnover:
     """The shares over all views together, 0 where there is one only."""
-    stayed = changed = back = rows = 0
+    there = stayed = changed = back = rows = 0
     earlier = np.zeros(0, dtype=np.uint64)
     for before, now in pairwise(views):
         (was, row_then), (here, row_now) = _people(before), _people(now)
         common, then, at = np.intersect1d(was, here, return_indices=True)
-        stayed += len(common)
+        there, stayed = there + len(was), stayed + len(common)
         changed += int((before.codes[row_then[then]] != now.codes[row_now[at]]).sum())
         back += int(np.isin(np.setdiff1d(here, was), earlier).sum())
         rows += now.rows
         earlier = np.union1d(earlier, was)
-    return Turnover(changed / max(stayed, 1), back / max(rows, 1))
+    return Turnover(1 - stayed / there if there else 0.0, changed / max(stayed, 1), back / max(rows, 1))
 
 
 def _people(view: Microdata) -> tuple[WordArray, IntArray]:
@@ -96,30 +97,35 @@ def _people(view: Microdata) -> tuple[WordArray, IntArray]:
     return np.unique(view.people[:, 0], return_index=True)
 
 
-def simulated(view: Microdata, views: int = SIMULATED) -> list[Microdata]:
-    """A series that begins with a view: each time a tenth leaves, as many come who are like others, a tenth changes."""
+def simulated(views: Sequence[Microdata]) -> list[Microdata]:
+    """The views and such as might follow, until there are enough.
+
+    Some leave, as many come who are like others, some change to the value of somebody else: as many as before, or a
+    tenth each where one view does not tell.
+    """
+    share = turnover_of(views) if len(views) > 1 else Turnover(TURNOVER, TURNOVER, 0.0)
     chance = np.random.default_rng(_SEED)
-    found = [view]
-    while len(found) < views and view.rows:
-        found.append(_next(found[-1], view, chance))
+    found = list(views)
+    while len(found) < SIMULATED and found[-1].rows:
+        found.append(_next(found[-1], share, chance))
     return found
 
 
-def _next(last: Microdata, first: Microdata, chance: np.random.Generator) -> Microdata:
-    moved = max(1, round(TURNOVER * last.rows))
+def _next(last: Microdata, share: Turnover, chance: np.random.Generator) -> Microdata:
+    moved = round(share.left * last.rows)
     stay = chance.permutation(last.rows)[moved:]
-    alike = chance.integers(0, first.rows, moved)
+    alike = chance.integers(0, last.rows, moved)
     codes = last.codes[stay]
-    changing = chance.random(len(stay)) < TURNOVER
-    codes[changing] = first.codes[chance.integers(0, first.rows, int(changing.sum()))]
+    changing = chance.random(len(stay)) < share.changed
+    codes[changing] = last.codes[chance.integers(0, last.rows, int(changing.sum()))]
     assert last.people is not None
     strangers = chance.integers(0, 2**64, (moved, last.people.shape[1]), dtype=np.uint64)
     people = np.concatenate([last.people[stay], strangers])
     order = order_of(people)
     return replace(
         last,
-        points=np.ascontiguousarray(np.hstack([last.points[:, stay], first.points[:, alike]])[:, order]),
-        codes=np.concatenate([codes, first.codes[alike]])[order],
+        points=np.ascontiguousarray(np.hstack([last.points[:, stay], last.points[:, alike]])[:, order]),
+        codes=np.concatenate([codes, last.codes[alike]])[order],
         people=people[order],
         insensitive=last.insensitive.clear(),
     )

@@ -83,25 +83,28 @@ def recommend(views: Sequence[Any], schema: Schema, progress: Progress | None = 
         unseen = "no view was given: open batches suit any data; with past views the size is chosen on them"
         return Recommendation(ValueBlind(size=_UNSEEN), TwoTables(), (unseen,))
     past, rows = _read(views, schema)
-    drawn = len(past) == 1
     found = turnover_of(past)
-    lasting = not drawn and found.changed <= _LASTING and found.returned <= _GONE
+    lasting = len(past) > 1 and found.changed <= _LASTING and found.returned <= _GONE
     kind = "closed" if lasting else "open"
     why, problems = _why(kind, found, len(past)), _problems(past, rows)
     if problems:
         return Recommendation(ValueBlind(batches=kind, m=2), TwoTables(), why, (), problems)
-    series = simulated(past[0]) if drawn else past
+    series = simulated(past)
     search = _Search(series, rows, progress or (lambda _done, _all: None))
     best = search.best(kind)
     if lasting and (best is None or best.late > _LATE):
         kind, closed = "open", best
         best = search.best(kind) or closed
         kind = best.publisher.batches if best is not None else kind
-        why = _why(kind, found, len(past))
+        why = _why(kind, found, len(past), lasting)
     if best is None:
-        return Recommendation(ValueBlind(m=2), TwoTables(), why, (), (_UNKEPT,), tuple(search.tried), drawn)
-    costs = _costs(best, drawn, len(series), rows > _MOST_ROWS)
-    return Recommendation(best.publisher, TwoTables(), why, costs, (), tuple(search.tried), drawn)
+        return Recommendation(
+            ValueBlind(m=2), TwoTables(), why, (), (_UNKEPT,), tuple(search.tried), len(series) > len(past)
+        )
+    costs = _costs(best, len(past), len(series), rows > _MOST_ROWS)
+    return Recommendation(
+        best.publisher, TwoTables(), why, costs, (), tuple(search.tried), len(series) > len(past)
+    )
 
 
 def _read(views: Sequence[Any], schema: Schema) -> tuple[list[Microdata], int]:
@@ -209,7 +212,7 @@ class _Search:
         return None
 
 
-def _why(kind: str, found: Turnover, views: int) -> tuple[str, ...]:
+def _why(kind: str, found: Turnover, views: int, lasting: bool = False) -> tuple[str, ...]:
     blind = "value-blind batches: who is with whom has nothing to do with values, so knowing the program tells nothing"
     if views == 1:
         return (blind, "open batches: one view does not tell whether values last and people come back")
@@ -219,12 +222,18 @@ def _why(kind: str, found: Turnover, views: int) -> tuple[str, ...]:
     )
     if kind == "closed":
         return (blind, f"closed batches, for values last and few come back: {measured}")
+    if lasting:
+        return (
+            blind,
+            f"open batches, for of so few people closed ones would be counted anew too seldom: {measured}",
+        )
     return (blind, f"open batches, for people may change and come back in them: {measured}")
 
 
-def _costs(run: DryRun, drawn: bool, views: int, sampled: bool) -> tuple[str, ...]:
+def _costs(run: DryRun, given: int, views: int, sampled: bool) -> tuple[str, ...]:
+    how = "a tenth leaves, comes and changes each time" if given == 1 else "going on as those before"
     on = f"over {views} views" + (
-        f", of which {views - 1} were simulated: a tenth leaves, comes and changes each time" if drawn else ""
+        f", of which {views - given} were simulated, {how}" if views > given else ""
     )
     on += f", on a sample of about {_MOST_ROWS:,} rows" if sampled else ""
     found: tuple[str, ...] = (

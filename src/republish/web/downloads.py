@@ -26,6 +26,7 @@ FILES = (
     "values.csv",
     "values.parquet",
     "counterfeits.csv",
+    "batches.csv",
     "about.json",
 )
 PARTS = {"table.parquet": r"part-[0-9]{5,}\.parquet", "counterfeits.csv": r"part-[0-9]{5,}\.csv"}
