@@ -7,7 +7,7 @@ drew: the same person is led the same way again, and nobody's sensitive value ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,11 @@ class Zones:
         """One zone for everybody."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(nothing, np.zeros(0), np.zeros(0), nothing, nothing)
+
+    def joined(self, part: IntArray) -> Zones:
+        """The same cuts where zone z is a part of zone `part[z]`."""
+        below, above = (np.where(side < 0, -1 - part[np.maximum(-1 - side, 0)], side) for side in (self.below, self.above))
+        return replace(self, below=below, above=above)
 
     def frame(self) -> pl.DataFrame:
         return pl.DataFrame({name: getattr(self, name) for name in _COLUMNS})

@@ -38,8 +38,8 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     """
     zones, zone = first_zones(view, past, rules.size, weights)
     if not past.batches:
-        made, _ = diverse_parts(zone, view.codes, rules.m)
-        return Coming(made + 1, np.ones(view.rows, dtype=np.bool_), zones)
+        part, _ = diverse_parts(zone, view.codes, rules.m)
+        return Coming(part[zone] + 1, np.ones(view.rows, dtype=np.bool_), zones.joined(part))
     living = np.zeros(past.batches + 1, dtype=np.bool_)
     living[past.record.stays.cohort[past.counted[~past.ended]]] = True
     home = np.where(living[past.home], past.home, 0)
@@ -73,14 +73,15 @@ def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: 
     zones = Zones.one()
     if len(begin) >= _ENOUGH * rules.size or (len(begin) and not past.batches):
         zones, zone = cut_zones(led_row(view, begin), rules.size, weights, past.release)
-        made, diverse = diverse_parts(zone, view.codes[begin], rules.m)
+        part, diverse = diverse_parts(zone, view.codes[begin], rules.m)
         numbers = np.cumsum(diverse) + past.batches
-        home[begin] = np.where(diverse[made], numbers[made], 0)
+        home[begin] = np.where(diverse, numbers, 0)[part[zone]]
+        zones = zones.joined(part)
     return Coming(home, ~past.same & (home > 0), zones)
 
 
 def diverse_parts(zone: IntArray, codes: IntArray, m: int) -> tuple[IntArray, IntArray]:
-    """Zones joined with the next where a value has more than one row in m: the part of everyone, and which are diverse.
+    """Zones joined with the next where a value has more than one row in m: the part of each, and which are diverse.
 
     Only one part, if any, is not: the last that there is.
     """
@@ -98,7 +99,7 @@ def diverse_parts(zone: IntArray, codes: IntArray, m: int) -> tuple[IntArray, In
     if len(parts) > 1 and not _is_diverse(parts[-1], m):
         parts[-2] = parts[-2] + parts.pop()
         part[part == len(parts)] = len(parts) - 1
-    return part[zone], np.array([_is_diverse(part, m) for part in parts], dtype=np.bool_)
+    return part, np.array([_is_diverse(part, m) for part in parts], dtype=np.bool_)
 
 
 def _is_diverse(counts: IntArray, m: int) -> bool:
