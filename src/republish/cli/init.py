@@ -131,17 +131,21 @@ class SeriesOptions:
     def publisher(self, name: str, form: TwoTables | None, schema: Schema | None = None) -> Publisher:
         """The publisher of that name with these parameters; with a schema also with the knowledge that was given.
 
-        In two tables parameters that are not given are those that serve them best.
+        Parameters that are not given are those that serve the form and the values of the series best.
         """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
-        from republish.publishers import make_publisher, two_table_parameters
+        from republish.publishers import make_publisher, new_series_parameters
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
         parameters: dict[str, Any] = dict(assignments(self.parameter or [], "-p"))
-        if form is not None:
-            parameters = two_table_parameters(name, parameters)
+        parameters = new_series_parameters(
+            name,
+            parameters,
+            two_tables=form is not None,
+            open_list=schema is not None and schema.has_open_list,
+        )
         return make_publisher(name, parameters, parse_requirements(self.require), known)
 
 

@@ -122,6 +122,11 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         f"{number(people.changed_value)} with a changed value, "
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
+    if done.waiting:
+        say(
+            f"  {number(done.waiting)} people wait for a later release: they are too few, or may not share a set of "
+            "values that a new value could hide in (newcomers)"
+        )
     if done.suppressed > 0.05 * done.rows:
         left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
         say(

@@ -18,7 +18,8 @@ from republish.schema import Schema
 class Size(NamedTuple):
     """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out.
 
-    In two tables rows are people, groups are those of people, and rows left out are people without a batch.
+    In two tables rows are people, groups are those of people, and rows left out are people without a batch. People who
+    are `waiting` are not of the release at all.
     """
 
     rows: int
@@ -26,6 +27,7 @@ class Size(NamedTuple):
     suppressed: int
     counterfeits: int
     batches: int | None = None
+    waiting: int = 0
 
     @classmethod
     def of(cls, release: AnyRelease, grouping: Grouping) -> Size:
@@ -53,6 +55,7 @@ def about_release(
         "groups": size.groups,
         "suppressed_rows": size.suppressed,
         "counterfeit_rows": size.counterfeits,
+        **({} if not _hides_new_values(policy) else {"waiting_rows": size.waiting}),
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
@@ -93,15 +96,18 @@ _TWO_TABLES = {
 
 def limits_of_new_values(policy: Policy) -> list[str]:
     """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
-    column = policy.schema.sensitive
     pads = any(promise.startswith(("tau-safety=", "determined=")) for promise in policy.promises["series"])
-    if column is None or column.closed is not None or not pads:
+    if not policy.schema.has_open_list or not pads or _hides_new_values(policy):
         return []
     return [
         "Counterfeits have values that were published before or are in the view. A value that appears for the first "
         "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
-        "of values in the schema (domain) avoids this."
+        "of values in the schema (domain) or the parameter newcomers avoids this."
     ]
+
+
+def _hides_new_values(policy: Policy) -> bool:
+    return any(promise.startswith("new-values=") for promise in policy.promises["series"])
 
 
 def limits_of(promises: Iterable[str]) -> list[str]:

@@ -35,7 +35,8 @@ class Published:
 
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
-    where people and values are published apart. Of a dry run, `sample` is the head of every table.
+    where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
+    later release. Of a dry run, `sample` is the head of every table.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Published:
     gate: Verdict | None = None
     meant: tuple[str, ...] = ()
     two_tables: TwoTableCounts | None = None
+    waiting: int = 0
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,6 +71,8 @@ class Published:
         }
         if self.two_tables is not None:
             document["two_tables"] = self.two_tables.as_dict()
+        if self.waiting:
+            document["waiting"] = self.waiting
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import polars as pl
 
+from republish.arrays import BoolArray
+from republish.grouping import Grouping
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
 from republish.metrics.summary import measures_of
 from republish.metrics.sums import Sums
 from republish.microdata import read_view
+from republish.publishers.contract import MustWait
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of
@@ -62,6 +65,8 @@ class Maker(ABC):
 
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
+    waiting = 0
+    """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
@@ -134,11 +139,15 @@ class OneProcess(Maker):
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
+        self._let_wait(policy.publisher.waits(self.raw, self.memory))
         terms = Terms(
             policy.publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people
         )
-        rng = self.secret.generator(policy.seed, self.number, "publisher")
-        grouping = policy.publisher.publish(self.raw, self.memory, rng)
+        try:
+            grouping = self._grouped()
+        except MustWait as found:
+            self._let_wait(found.rows)
+            grouping = self._grouped()
         digests = self.raw.row_digests(self.secret, self.series.row_digests)
         self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
         self.cells = None
@@ -146,12 +155,23 @@ class OneProcess(Maker):
             self.cells = cells_of(self.raw, self.series, policy.form.k)
             self.piece = replace(self.piece, cells=self.cells.grouping)
 
+    def _grouped(self) -> Grouping:
+        rng = self.secret.generator(self.policy.seed, self.number, "publisher")
+        return self.policy.publisher.publish(self.raw, self.memory, rng)
+
+    def _let_wait(self, rows: BoolArray) -> None:
+        """Go on as if these rows were not in the view."""
+        self.waiting += int(rows.sum())
+        if rows.any():
+            self.raw = self.raw.without(rows)
+
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
         self.step(STEPS[2])
         grouping = self.piece.grouping
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
+        size = size._replace(waiting=self.waiting)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
         del release  # what is checked is read back
@@ -239,7 +259,7 @@ def publish(
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows, meant)
+                done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
                 if not dry_run:
                     _committed(maker, draft, done, head)
     return done
@@ -268,6 +288,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         meant=meant,
+        waiting=maker.waiting,
         two_tables=maker.counts(),
         sample=maker.sample() if maker.options.dry_run else (),
     )

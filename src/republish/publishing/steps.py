@@ -142,7 +142,8 @@ class Piece:
         assert view.people is not None
         signatures = signatures_in(values.group, codes, len(view.values))
         members = Membership(view.people, group, view.codes)
-        now = AuditedRelease(terms.number, members, signatures, shown)
+        known = np.arange(view.known)
+        now = AuditedRelease(terms.number, members, signatures, shown, published=known)
         return check_against_memory(promises, now, values.sizes, self.memory, terms.reasoning)
 
     def seen(self, group: IntArray) -> Memory:

@@ -111,6 +111,7 @@ PARAMETERS = {
     "j": "how far beliefs about the members of a group may be apart, in bits",
     "beta": "by how much a value may be more frequent in a group than in the table, as a multiple",
     "size": "most rows of a new group",
+    "newcomers": "people are taken in when so many need it, and a value never published before hides among so many",
     "zone": "new groups are made among at least so many near people",
     "values": "different values of a new group",
     "together": "places of so many different values must be open before a group changes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class Walk:
         self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
+        self.published: IntArray = np.empty(0, dtype=np.int64)
 
     def requirements(self, entry: Entry) -> tuple[Requirement, ...]:
         """What every group must satisfy, by the policy and by what was recorded with the release."""
@@ -82,6 +84,7 @@ class Walk:
     def check(self, promises: Iterable[str], now: AuditedRelease, sizes: IntArray) -> list[Check]:
         """The promises over the series for one release, then remember it."""
         known = self.rebuilt.known(now)
+        now = replace(now, published=np.union1d(now.published, self.published))
         similarity = withstood = None
         if self.beliefs is not None and now.shown is not None:
             similarity = self.beliefs.look(now.shown, now.members.group)
@@ -109,6 +112,7 @@ class Walk:
         if self.signatures:
             self.new_lives += int(np.count_nonzero(before.changed(now)))
         self.rebuilt.add(now, known)
+        self.published = np.union1d(self.published, now.signature.rows["code"].to_numpy())
         return checks
 
     def differences(self, memory: Memory) -> list[str]:
@@ -166,5 +170,6 @@ def verify_members(
         if walk.signatures and schema.sensitive is not None
         else no_signatures(len(sizes))
     )
-    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells)
+    listed = np.arange(0 if schema.sensitive is None else len(schema.sensitive.closed or ()))
+    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells, listed)
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

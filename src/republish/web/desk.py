@@ -138,7 +138,7 @@ class Desk(SeriesDesk):
         and presence as series.toml has it.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
-        from republish.publishers import make_publisher, two_table_parameters
+        from republish.publishers import make_publisher, new_series_parameters
         from republish.release.forms import form_from
         from republish.requirements import parse_requirements
         from republish.series import Series
@@ -160,7 +160,9 @@ class Desk(SeriesDesk):
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
         tables, given = form_from(form), dict(parameters or {})
-        given = given if tables is None else two_table_parameters(publisher, given)
+        given = new_series_parameters(
+            publisher, given, two_tables=tables is not None, open_list=schema.has_open_list
+        )
         made = make_publisher(publisher, given, parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
         series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
