@@ -66,8 +66,12 @@ def about_release(
             *([policy.bt.describe()] if policy.bt else []),
         ],
         "requirements": promises["one_table"],
-        "promised_over_the_series": policy.over_series,
-        "not_promised_over_the_series": [*limits_of(promises["series"]), *limits_of_new_values(policy)],
+        "promised_over_the_series": promises["series"],
+        "not_promised_over_the_series": [
+            *limits_of_one_release(policy),
+            *limits_of(promises["series"]),
+            *limits_of_new_values(policy),
+        ],
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
@@ -92,6 +96,30 @@ _TWO_TABLES = {
         "of everyone."
     ),
 }
+
+
+def limits_of_one_release(policy: Policy) -> list[str]:
+    """What is not promised where nothing is promised of sensitive values over the series."""
+    if policy.publisher.series_promises:
+        return []
+    if policy.form is None:
+        return [f"Nothing is promised over the series: {_ALONE}"]
+    found = [
+        f"Of sensitive values nothing is promised over the series: {_ALONE}",
+        "Batches are cut anew with every release, and each is one more equation about the people who stay.",
+    ]
+    binding = [requirement.text for requirement in policy.requirements if requirement.needs_sensitive]
+    if policy.bt is not None:
+        binding.append(policy.bt.text)
+    if binding:
+        found.append(
+            f"Where batches are cut depends on values, for each must satisfy {', '.join(binding)}: a cut that is "
+            "missing tells whoever knows the program that one side of it would not have."
+        )
+    return found
+
+
+_ALONE = "each release is protected alone, and whoever keeps several may put them together."
 
 
 def limits_of_new_values(policy: Policy) -> list[str]:

@@ -19,7 +19,7 @@ def table_comment(about: Mapping[str, Any]) -> str:
         f"{about['counterfeit_rows']} counterfeit",
         f"Publisher: {publisher['name']}" + (f" ({parameters})" if parameters else ""),
         *_of_form(about),
-        f"Promised over the series: {'; '.join(about['promised_over_the_series'])}",
+        f"Promised over the series: {'; '.join(about['promised_over_the_series']) or 'nothing'}",
         *(f"Not promised: {sentence}" for sentence in about["not_promised_over_the_series"]),
         f"Made by {about['tool']}",
     ]
