@@ -49,6 +49,7 @@ EXPLANATIONS: dict[str, str] = {
         "Share of what the most telling quasi-identifier says of the sensitive value that the release still says."
     ),
     "regression": "Coefficients that the release gives beside those of the raw view.",
+    "fewest_people": "Real people in the group that has fewest: its other rows are counterfeits.",
 }
 
 
@@ -57,6 +58,7 @@ _OF_TWO_TABLES = {
     "groups": "Groups of people who look alike in every quasi-identifier.",
     "counterfeits": "Counted values that belong to nobody.",
     "levels": "The strictest k of every group of people, and the strictest l and t of every batch of values.",
+    "fewest_people": "Real people in the batch that has fewest: its other values are counterfeits.",
 }
 COUNTS = {
     "batches": "Batches of people whose values are counted together.",
@@ -99,6 +101,7 @@ class Measures:
     value_query_error: QueryError | None = None
     information_kept: float | None = None
     regression: dict[str, dict[str, float]] | None = None
+    fewest_people: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         document = asdict(self)
@@ -197,6 +200,7 @@ def measures_of(sums: Sequence[Sums], schema: Schema, suppressed: int) -> Measur
         marketer_risk=risk.average,
         record_linkage=None,
         levels=levels_together(smallest, [s.levels for s in sums], distance_of(schema)),
+        fewest_people=min((s.fewest_people for s in sums if s.fewest_people is not None), default=None),
     )
 
 

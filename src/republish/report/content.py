@@ -15,6 +15,7 @@ from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
 from republish.show.numbers import percent
+from republish.show.promises import words_on_groups
 
 
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),
         "risks": _risks(facts.last),
+        "of_groups": _of_groups(facts),
         "serial": [_serial(one) for one in found],
         "outdated": _outdated(facts),
         "gate": gate_over_time(facts.releases),
@@ -143,6 +145,14 @@ def _compared(last: float, earlier: Sequence[float]) -> str:
     how = "less" if last > mean else "more"
     share = f" ({abs(last - mean) / mean:.0%} {'more' if last > mean else 'less'} penalty)" if mean else ""
     return f"The last release is {how} precise than earlier ones on average{share}."
+
+
+def _of_groups(facts: SeriesFacts) -> list[str]:
+    """What is said of the groups of the last release."""
+    if facts.last is None:
+        return []
+    said = words_on_groups(facts.last.measures, facts.form is not None)
+    return [f"In the last release {sentence.removeprefix('warning: ')}." for sentence in said]
 
 
 def _risks(last: ReleaseFacts | None) -> list[dict[str, Any]]:

@@ -253,6 +253,11 @@ def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
     listed.append(("Marketer's risk", spaced_percent(found["marketer_risk"]), EXPLANATIONS["marketer_risk"]))
     if levels.get("k") is not None:
         listed.append(("Smallest group", short_number(levels["k"]), "Rows; k in the literature."))
+    if found.get("fewest_people") is not None and found.get("counterfeits"):
+        fewest = short_number(found["fewest_people"])
+        listed.append(
+            ("Fewest real people", fewest, "In a group, or a batch of two tables; the rest are counterfeits.")
+        )
     if levels.get("distinct_l") is not None:
         listed.append(("Fewest different values", short_number(levels["distinct_l"]), "In any group; l."))
     return [{"name": name, "figure": figure, "says": says} for name, figure, says in listed]
