@@ -54,6 +54,11 @@ class Presence:
     mean_absent: float
 
 
+Identity = Linked | Presence
+IDENTITIES: dict[str, type[Linked] | type[Presence]] = {"linkage": Linked, "presence": Presence}
+"""The figures of every attack that seeks no value."""
+
+
 class Verdicts(NamedTuple):
     """Of people in releases: who, in which (0, 1, ...), how likely the truth is to her, and whether it is certain."""
 
@@ -82,8 +87,8 @@ class IdentityResult:
     """
 
     name: str
-    overall: Linked | Presence
-    releases: tuple[Linked | Presence, ...]
+    overall: Identity
+    releases: tuple[Identity, ...]
     summary: Summary
     by_release: tuple[Summary, ...]
     risk: FloatArray = field(repr=False)
@@ -92,8 +97,8 @@ class IdentityResult:
     def of(
         cls,
         name: str,
-        overall: Linked | Presence,
-        releases: Sequence[Linked | Presence],
+        overall: Identity,
+        releases: Sequence[Identity],
         verdicts: Verdicts,
         people: int,
     ) -> IdentityResult:
