@@ -53,6 +53,11 @@ class Presence:
     mean_present: float
     mean_absent: float
 
+    @property
+    def surely_present(self) -> float:
+        """`shown_present`, but 0 where nobody of the register is ever absent: there it is no news who is present."""
+        return self.shown_present if self.absent else 0.0
+
 
 Identity = Linked | Presence
 IDENTITIES: dict[str, type[Linked] | type[Presence]] = {"linkage": Linked, "presence": Presence}

@@ -92,7 +92,7 @@ def _joined(before: Assessment, after: Assessment) -> Assessment:
 
 
 def identities_of(found: Sequence[Assessment]) -> dict[str, tuple[Identity, ...]]:
-    """What attacks found that seek no value, the newest figures of each: what an adversary is granted is all the same."""
+    """What attacks found that seek no value, the newest of each: what an adversary is granted makes no difference."""
     newest = sorted(found, key=lambda one: one.made_at)
     return {name: after for one in newest for name, after in one.identities.items()}
 

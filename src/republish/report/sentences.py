@@ -20,7 +20,7 @@ LACKING, ABSENT = "lacking", "absent"
 
 _CERTAIN = (
     ("linkage", "alone", "of people are alone in the cells that were theirs"),
-    ("presence", "shown_present", "of those present are so for certain"),
+    ("presence", "surely_present", "of those present are so for certain"),
     ("presence", "shown_absent", "of those absent are so for certain"),
 )
 

@@ -236,6 +236,10 @@ LIMITS = {
     "max_confidence": "confidence in the worst-off person",
     "max_mean_confidence": "mean confidence",
     "max_gain": "mean gain",
+    "max_alone": "share of people whose rows lead to them alone",
+    "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
+    "max_shown_present": "share of present people of whom that is certain",
+    "max_shown_absent": "share of absent people of whom that is certain",
 }
 
 PAST_PROMISES = (

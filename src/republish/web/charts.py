@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from republish.gate.limits import LIMITS
+from republish.gate.verdict import verdict_from
 from republish.report.words import ATTACKS
 from republish.report.words import LIMITS as LIMIT_WORDS
 from republish.show.numbers import (
@@ -63,31 +63,21 @@ def spark(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 def verdicts(gate: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """For every attack and limit of a recorded verdict the worst figure of all draws."""
-    worst: dict[tuple[str, str], float] = {}
-    for one in (gate or {}).get("found", ()):
-        for limit in (gate or {}).get("limits", {}):
-            figure = _figure(one, limit)
-            if figure is not None:
-                key = (one["attack"], limit)
-                worst[key] = max(figure, worst.get(key, 0.0))
+    if gate is None:
+        return []
+    verdict = verdict_from(gate)
     return [
         {
             "attack": attack,
             "limit": limit,
             "words": LIMIT_WORDS.get(limit, limit),
             "found": found,
-            "allowed": (gate or {})["limits"][limit],
-            "holds": found <= (gate or {})["limits"][limit] + 1e-9,
+            "allowed": verdict.limits[limit],
+            "holds": found <= verdict.limits[limit] + 1e-9,
         }
-        for (attack, limit), found in worst.items()
+        for attack, figures in verdict.worst().items()
+        for limit, found in figures.items()
     ]
-
-
-def _figure(found: Mapping[str, Any], limit: str) -> float | None:
-    if limit == "max_undecided":
-        unclear = found.get("unclear")
-        return None if unclear is None else unclear["people"] / max(found["people"], 1)
-    return found.get(LIMITS[limit])
 
 
 def gate_state(series: SeriesFacts) -> str:
