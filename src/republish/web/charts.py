@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from republish.gate.verdict import verdict_from
+from republish.report.content import described_identities
 from republish.report.words import ATTACKS
 from republish.report.words import LIMITS as LIMIT_WORDS
 from republish.show.numbers import (
@@ -32,6 +33,7 @@ FILES = {
     "values.parquet": "the same table of values, for programs",
     "counterfeits.csv": "how many counterfeits each group or batch has",
     "about.json": "what is promised, for recipients",
+    "read_release.R": "reads the two tables in R, with weights and standard errors",
 }
 
 
@@ -265,12 +267,24 @@ def assessment(one: Assessment, current: bool) -> dict[str, Any]:
         "current": current,
         "rows": rows,
         "left_out": one.left_out,
+        "identities": described_identities(one.identities),
         "short": short,
         "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
         "worst": rows[0]["last"].determined_share if rows else None,
         "worst_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
         "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
         "chart": lines(range(1, one.releases + 1), drawn),
+        "identities_chart": lines(range(1, one.releases + 1), _shares(one)),
+    }
+
+
+def _shares(one: Assessment) -> dict[str, list[float | None]]:
+    """The shares that attacks found which seek no value, after each release."""
+    return {
+        f"{found['name']}: {row['figure'].replace('_', ' ')}": row["after_release"]
+        for found in described_identities(one.identities)
+        for row in found["rows"]
+        if row["share"]
     }
 
 
@@ -290,6 +304,7 @@ def knows(adversary: Mapping[str, Any]) -> str:
 
 def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The strongest attack of each of the last assessments, over releases; `None` where there is one only."""
+    shown = [one for one in shown if one["rows"]]  # some sought no values
     if len(shown) < 2:
         return None
     most = max(one["releases"] for one in shown)
