@@ -8,7 +8,8 @@ share `selectivity ** (1 / ranges)` of its domain, so that evenly spread data wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -104,6 +105,20 @@ class Workload:
             last = float(max(len(values) - 1, 0))
             value_low, value_high = _random_ranges(0.0, last, True, share, generator.random(queries))
         return cls(view.axes, low, high, values, value_low, value_high)
+
+    @classmethod
+    def together(cls, parts: Sequence[Workload]) -> Workload:
+        """All queries of workloads over the same columns, one after the other."""
+        columns = (
+            [getattr(part, name) for part in parts] for name in ("low", "high", "value_low", "value_high")
+        )
+        low, high, value_low, value_high = (np.concatenate(column) for column in columns)
+        return cls(parts[0].axes, low, high, parts[0].values, value_low, value_high)
+
+    def of_people(self) -> Workload:
+        """The same queries without what they ask of the sensitive value."""
+        unasked = np.full(self.queries, np.inf)
+        return replace(self, value_low=-unasked, value_high=unasked)
 
     @classmethod
     def points(cls, view: Microdata, queries: int = 1_000, dimensions: int = 2, seed: int = 0) -> Workload:
