@@ -20,6 +20,7 @@ from republish.errors import PolicyError, ViewError
 from republish.kernels import kernel
 from republish.metrics.boxes import (
     Boxes,
+    aligned,
     cell_boxes,
     is_discrete,
     ranges,
@@ -213,6 +214,15 @@ def _ranks(release: AnyRelease, workload: Workload) -> tuple[IntArray, IntArray]
         ranks = np.concatenate([ranks, ranks])
     order = np.lexsort((ranks, group))
     return ranks[order], np.searchsorted(group[order], np.arange(batches + 1))
+
+
+def query_error(
+    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
+) -> QueryError:
+    """The error of random queries over two quasi-identifiers, with `sensitive` also over the value, 5 % together."""
+    view = aligned(view, release.people)
+    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
+    return relative_error(true_counts(view, workload), estimated_counts(release, workload))
 
 
 def relative_error(true: IntArray, estimated: FloatArray, sanity: float = 1.0) -> QueryError:

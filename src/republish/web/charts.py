@@ -319,11 +319,13 @@ def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The map of a search: every setting that could publish, with blur and risk."""
+    """The map of a search: every setting that could publish, with loss and risk; `loss` says what is lost."""
     limits = list(document.get("limits", {}).values())
     points = []
+    errors = any(one.get("value_error") is not None for one in document["points"])
     for index, one in enumerate(document["points"]):
-        if one.get("penalty") is None or one.get("risk") is None:
+        lost = one.get("value_error" if errors else "penalty")
+        if lost is None or one.get("risk") is None:
             continue
         settings = dict(one.get("parameters") or {})
         if one.get("require"):
@@ -336,7 +338,7 @@ def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
                 "publisher": one["publisher"],
                 "parameters": one.get("parameters") or {},
                 "require": one.get("require", ""),
-                "penalty": one["penalty"],
+                "penalty": lost,
                 "risk": one["risk"],
                 "feasible": within,
                 "chosen": index == document.get("chosen"),
@@ -344,7 +346,8 @@ def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
             }
         )
     limits_drawn = [{"name": f"limit {spaced_percent(limit)}", "value": limit} for limit in limits]
-    return {"kind": "points", "points": points, "limits": limits_drawn} if points else None
+    loss = "error of counts with values" if errors else "blur"
+    return {"kind": "points", "points": points, "limits": limits_drawn, "loss": loss} if points else None
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
