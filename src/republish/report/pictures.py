@@ -140,7 +140,7 @@ def identities_picture(found: Sequence[Mapping[str, Any]]) -> Picture:
                     fillstyle="none",
                     label=row["figure"].replace("_", " "),
                 )
-            panel.set(ylim=(-2, 102), ylabel="people (%)")
+            panel.set(ylim=(-2, 102), ylabel="percent")
             panel.set_title(one["name"], fontsize=10)
         _finish(figure, panels, 4)
         said = "; ".join(

@@ -176,7 +176,8 @@ IDENTITIES = {
         "followed_by_cells": "people of several releases whose insensitive cells never change and are always unique",
     },
     "presence": {
-        "shown_present": "present people of whom that is certain: their cell has as many rows as the register people",
+        "shown_present": "present people of whom that is certain: their cell has as many rows as the register people; "
+        "no news while nobody was absent yet",
         "shown_absent": "absent people of whom that is certain: no cell admits them",
         "mean_present": "mean probability to be present, of those who are",
         "mean_absent": "mean probability to be present, of those who are not",
