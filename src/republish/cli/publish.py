@@ -44,6 +44,9 @@ class PublishOptions:
     compromised: Path | None = option(
         None, "Table of what outsiders know of single people: identifier, value, p."
     )
+    truth: Path | None = option(
+        None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
+    )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
     )
@@ -84,12 +87,14 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
+    from republish.cli.arguments import truth_views
     from republish.cli.export import export_published, require_target
     from republish.publishing.run import STEPS
     from republish.series import Series
     from republish.sources.postgres import is_database
 
     opened, into = Series.open(series), options.into
+    truth = truth_views(options.truth, len(opened.records)) if options.truth else ()
     if into is not None:
         require_target(into)  # before anything is published
     shown = "a view from a database" if is_database(view) else Path(view).name
@@ -98,7 +103,8 @@ def publish(
         steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
         telling(opened),
     ):
-        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, meant.names())
+        said = meant.names()
+        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, said, truth)
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not as_json:
         _say_published(done, opened, dry_run)

@@ -16,7 +16,7 @@ from republish.metrics.divergence import kl_divergence
 from republish.metrics.information import information_kept
 from republish.metrics.levels import Levels, distance_of, levels_together
 from republish.metrics.linkage import record_linkage
-from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
+from republish.metrics.queries import QueryError, query_error
 from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
@@ -149,10 +149,10 @@ def measure(
     return replace(
         found,
         kl_divergence=kl_divergence(people, view),
-        query_error=_query_error(people, view, queries, seed) if queries else None,
+        query_error=query_error(people, view, queries, seed) if queries else None,
         record_linkage=record_linkage(people, view, membership),
         value_query_error=(
-            _query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
+            query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
         ),
         information_kept=information_kept(release, aligned(view, people)) if with_values else None,
         regression=(
@@ -214,11 +214,3 @@ def _left_out(release: Release, view: Microdata | None, suppressed: int | None) 
             f"{suppressed}; leave the number out"
         )
     return counted
-
-
-def _query_error(
-    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
-) -> QueryError:
-    view = aligned(view, release.people)
-    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
-    return relative_error(true_counts(view, workload), estimated_counts(release, workload))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What `Series.publish` is told besides the view."""
+    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases."""
 
     as_of: str | None = None
     dry_run: bool = False
     compromised: Any = None
     meant: Collection[str] = ()
+    truth: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,8 @@ class OneProcess(Maker):
     def read(self, view: Any) -> Turnout:
         """Read and check the view, and replace identifiers by pseudonyms."""
         series = self.series
+        if self.policy.gate is not None:
+            self.policy.gate.require_views(len(self.options.truth) + 1, self.number)
         self.step(STEPS[0])
         self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
         require_publishable(self.schema, shapes_of(self.view))
@@ -209,8 +211,12 @@ class OneProcess(Maker):
         from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
-        source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
-        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
+        coming = Coming(self.checked.release, self.raw, self.seen)
+        if self.cells is not None:
+            coming = replace(coming, cell=self.checked.placed.cell, moved=self.cells.moved)
+        source = WithDraft(self.series, coming)
+        views = [*self.options.truth, self.raw]
+        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"), views)
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""

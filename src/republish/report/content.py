@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import republish
 from republish.attacks.assessments import Assessment
@@ -17,17 +17,22 @@ from republish.report.sentences import adversary_sentence, assumptions, statemen
 from republish.show.numbers import percent
 from republish.show.promises import words_on_groups
 
+if TYPE_CHECKING:
+    from republish.attacks import Identity
+
 
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
     """Everything that a report says, as plain data."""
     found = current_assessments(facts)
+    sought = [one for one in found if one.found]
+    identities = identities_of(found)
     return {
         "name": facts.name,
         "made_at": made_at,
         "tool": republish.__version__,
         "tools": sorted({release.tool for release in facts.releases}),
         "facts": facts,
-        "statements": statements(facts, found),
+        "statements": statements(facts, sought, identities),
         "columns": [column | {"what": _roles(facts)[column["role"]]} for column in facts.columns],
         "method": words.method(facts.publisher["name"], facts.form is not None) or facts.publisher["summary"],
         "tables": words.TABLES if facts.form is None else words.TWO_TABLES,
@@ -37,8 +42,13 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),
         "risks": _risks(facts.last),
+<<<<<<< HEAD
         "of_groups": _of_groups(facts),
         "serial": [_serial(one) for one in found],
+=======
+        "serial": [_serial(one) for one in sought],
+        "identities": described_identities(identities),
+>>>>>>> h-c
         "outdated": _outdated(facts),
         "gate": gate_over_time(facts.releases),
         "assumptions": assumptions(facts),
@@ -83,7 +93,34 @@ def _joined(before: Assessment, after: Assessment) -> Assessment:
         found=found,
         left_out={name: why for name, why in left_out.items() if name not in found},
         unclear=unclear | after.unclear,
+        identities=before.identities | after.identities,
     )
+
+
+def identities_of(found: Sequence[Assessment]) -> dict[str, tuple[Identity, ...]]:
+    """What attacks found that seek no value, the newest of each: what an adversary is granted makes no difference."""
+    newest = sorted(found, key=lambda one: one.made_at)
+    return {name: after for one in newest for name, after in one.identities.items()}
+
+
+def described_identities(identities: Mapping[str, Sequence[Identity]]) -> list[dict[str, Any]]:
+    """Every figure of attacks that seek no value, with what it says, after the last release and after each."""
+    described = []
+    for name, after in identities.items():
+        figures = [asdict(part) for part in after]
+        rows = [
+            {
+                "figure": figure,
+                "says": says,
+                "share": not figure.startswith("median"),
+                "last": figures[-1][figure],
+                "after_release": [part[figure] for part in figures],
+            }
+            for figure, says in words.IDENTITIES[name].items()
+            if figures[-1][figure] is not None
+        ]
+        described.append({"name": name, "says": words.ATTACKS[name], "rows": rows, "releases": len(after)})
+    return described
 
 
 def _parameters(facts: SeriesFacts) -> list[tuple[str, Any, str]]:

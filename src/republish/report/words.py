@@ -163,6 +163,33 @@ ATTACKS = {
     "suppression": "concludes from who was left out",
 }
 
+IDENTITIES = {
+    "linkage": {
+        "alone": "people of whom nobody else fits all cells that were theirs while their quasi-identifiers stayed the "
+        "same: whoever follows their rows is left with them alone",
+        "below_k": "people with whom fewer fit than the smallest cell of a release holds",
+        "median_left": "people who fit all cells of a person, median",
+        "median_batches": "batches that may be a person's, to whoever knows her quasi-identifiers and in which "
+        "releases she is, median",
+        "one_batch": "people with a single batch that may be theirs",
+        "unique_cells": "people whose insensitive cells nobody else of a release has",
+        "same_cells": "people of several releases whose insensitive cells never change",
+        "followed_by_cells": "people of several releases whose insensitive cells never change and are always unique",
+    },
+    "presence": {
+        "shown_present": "present people of whom that is certain: their cell has as many rows as the register people; "
+        "no news while nobody was absent yet",
+        "shown_absent": "absent people of whom that is certain: no cell admits them",
+        "mean_present": "mean probability to be present, of those who are",
+        "mean_absent": "mean probability to be present, of those who are not",
+    },
+}
+"""The figures of attacks that seek no value; shares, but for medians."""
+IDENTITY = (
+    "Somebody without a thought of values has a register of everyone who was ever in the series, with their "
+    "quasi-identifiers, and asks which rows are whose, and who is in a release at all. The raw views play the register."
+)
+
 RISKS = {
     "Prosecutor": "Somebody knows that one particular person is in the release and looks for that person's row. The "
     "risk is the chance of picking the right one: 1 divided by the rows of the group.",
@@ -211,6 +238,10 @@ LIMITS = {
     "max_confidence": "confidence in the worst-off person",
     "max_mean_confidence": "mean confidence",
     "max_gain": "mean gain",
+    "max_alone": "share of people whose rows lead to them alone",
+    "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
+    "max_shown_present": "share of present people of whom that is certain",
+    "max_shown_absent": "share of absent people of whom that is certain",
 }
 
 PAST_PROMISES = (
