@@ -42,13 +42,9 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),
         "risks": _risks(facts.last),
-<<<<<<< HEAD
         "of_groups": _of_groups(facts),
-        "serial": [_serial(one) for one in found],
-=======
         "serial": [_serial(one) for one in sought],
         "identities": described_identities(identities),
->>>>>>> h-c
         "outdated": _outdated(facts),
         "gate": gate_over_time(facts.releases),
         "assumptions": assumptions(facts),
