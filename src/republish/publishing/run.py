@@ -30,6 +30,7 @@ from republish.release.release import Release
 from republish.release.two_tables import TwoTableCounts, stored_release
 from republish.sources.identifiers import require_whole
 from republish.verify.check import Check, Verification
+from republish.verify.hidden_batch import batches_hidden
 from republish.verify.sums import verified
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class OneProcess(Maker):
         self.cells = None
         if policy.form is not None:
             self.cells = cells_of(self.raw, self.series, policy.form.k)
+            if policy.form.hide_batch:
+                self.cells = self.cells.hiding(self.raw, grouping.group, policy.form.k)
             self.piece = replace(self.piece, cells=self.cells.grouping)
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
@@ -167,7 +170,11 @@ class OneProcess(Maker):
         """Whether cells of people come from quasi-identifiers and cuts alone."""
         if self.cells is None or self.policy.form is None:
             return ()
-        return (self.cells.check(self.raw, self.checked.placed.cell, self.policy.form.k),)
+        checks = [self.cells.check(self.raw, self.checked.placed, self.policy.form)]
+        release = self.checked.release
+        if self.policy.form.hide_batch and not isinstance(release, Release):
+            checks.append(batches_hidden(release.people, release.batch))
+        return checks
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""

@@ -56,6 +56,7 @@ _MEANING = {
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
+    "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
 

@@ -21,11 +21,13 @@ from republish.ledger import Entry, Ledger
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.domains import Scales
+from republish.release.forms import HIDDEN_BATCH
 from republish.release.release import release_of
-from republish.release.two_tables import people_schema, stored_release
+from republish.release.two_tables import BATCH, people_schema, stored_release
 from republish.schema import Schema
-from republish.verify.check import Verification
+from republish.verify.check import Check, Verification
 from republish.verify.draft import check_against_memory
+from republish.verify.hidden_batch import batches_hidden
 from republish.verify.kept_cuts import ShownCells, moved_so_far
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
@@ -156,7 +158,7 @@ class Audit(ABC):
             if found is None:
                 problems.append(f"release {number} cannot be read any more")
             else:
-                releases[number] = found.together()
+                releases[number] = found.together().with_checks(*self._hidden(entry))
                 new_lives += found.new_lives
             if progress:
                 progress(done, len(self.records))
@@ -189,6 +191,16 @@ class Audit(ABC):
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
         payloads = [record.payload for record in self.records[:number]]
         return ShownCells.of(table.cells, payloads[-1], moved_so_far(payloads))
+
+    def _hidden(self, entry: Entry) -> list[Check]:
+        """Whether no batch of a release can be excluded, where that is promised."""
+        if HIDDEN_BATCH not in self.walk.over_series(entry):
+            return []
+        number = entry.release or 0
+        with stored_release(self.series.ledger.folder(number)) as stored:
+            table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
+            batch = stored.people[BATCH].fill_null(0).to_numpy()
+        return [batches_hidden(table, batch)]
 
     @cached_property
     def _known(self) -> pl.Series:

@@ -14,7 +14,7 @@ from republish.inference import Reasoning
 from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
-from republish.release.forms import KEPT_CUTS
+from republish.release.forms import HIDDEN_BATCH, KEPT_CUTS
 from republish.release.grouped_table import GroupedTable
 from republish.release.two_tables import stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
@@ -101,7 +101,9 @@ class Walk:
             beliefs,
             lambda promise: self._cohorts(promise, now),
         )
-        checks = promise_checks([p for p in promises if p != KEPT_CUTS], now, before, sizes)
+        checks = promise_checks(
+            [p for p in promises if p not in (KEPT_CUTS, HIDDEN_BATCH)], now, before, sizes
+        )
         if now.cells is not None:
             checks.append(self.cells.add(now.members, now.cells))
         if self.cohorts is not None:
