@@ -78,7 +78,10 @@ def about_release(
 
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
-    "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
+    "people": (
+        "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch. A cell "
+        "such as <=23 or >=61 is open: it does not say where it ends, and has no low or high end in Parquet."
+    ),
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",
     "how_to_read": (
         "A person of a batch has each of its values with the share that the batch counts; which person has which is "

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from republish.grouping import Grouping, Regions
+from republish.microdata import INTERVAL, Axis
 from republish.publishing.private_files import write_private_table
+from republish.schema import Number
 from republish.spatial.batch_cells import hiding_batches
 from republish.spatial.kept_cuts import Divided, KeptCuts, moved_frames
 from republish.verify.check import Check
@@ -90,6 +92,25 @@ class CutRecord:
             "extended": self.extended.tolist(),
             "erased": [*erased, *([earlier] if earlier else [])],
         }
+
+
+def open_axes(axes: tuple[Axis, ...], domain: FloatArray) -> tuple[Axis, ...]:
+    """The axes of a view whose outermost cells are open: numbers and dates that have no declared domain.
+
+    `domain` are the ends of all axes, the least and the greatest number that any view had; none of an empty view.
+    """
+    if not len(domain):
+        return axes
+    return tuple(
+        replace(axis, ends=(float(ends[0]), float(ends[1])))
+        if axis.kind_code == INTERVAL and not axis.labels and ends[0] <= ends[1] and not _declared(axis)
+        else axis
+        for axis, ends in zip(axes, domain, strict=True)
+    )
+
+
+def _declared(axis: Axis) -> bool:
+    return isinstance(axis.column, Number) and axis.column.domain is not None
 
 
 def cells_of(view: Microdata, series: Series, k: int) -> PeopleCells:

@@ -17,7 +17,7 @@ from republish.metrics.sums import Sums
 from republish.microdata import read_view
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
-from republish.publishing.cells import cells_of
+from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
@@ -147,7 +147,9 @@ class OneProcess(Maker):
             self.cells = cells_of(self.raw, self.series, policy.form.k)
             if policy.form.hide_batch:
                 self.cells = self.cells.hiding(self.raw, grouping.group, policy.form.k)
-            self.piece = replace(self.piece, cells=self.cells.grouping)
+            if self.series.open_ends:
+                self.raw = replace(self.raw, axes=open_axes(self.raw.axes, self.cells.divided.domain))
+            self.piece = replace(self.piece, view=self.raw, cells=self.cells.grouping)
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
