@@ -21,7 +21,7 @@ class Regions(NamedTuple):
 
     Coordinates are those of a view's points. A range from -inf, the missing value, to a value holds missing values
     and all others; one from -inf to -inf missing values alone. A group's rows lie in its region and in no region
-    of a level as high or higher. Without levels regions do not overlap.
+    of a level as high or higher. Without levels a group may have rows anywhere in its region.
     """
 
     low: FloatArray

@@ -39,7 +39,8 @@ class Axis:
     """How the coordinates of one quasi-identifier are read.
 
     `low` and `high` bound the domain, `width` is what a group's extent is divided by. `labels` are the
-    texts of the positions (ordered and category), `hierarchy` the leaf ranges where there is one.
+    texts of the positions (ordered and category), `hierarchy` the leaf ranges where there is one. A cell that reaches
+    one of the `ends`, the least and the greatest coordinate that any view had, is published open there.
     """
 
     column: Column
@@ -48,6 +49,7 @@ class Axis:
     labels: tuple[str, ...] = ()
     hierarchy: Tree | None = None
     whole_numbers: bool = False
+    ends: tuple[float, float] | None = None
 
     @property
     def kind_code(self) -> int:

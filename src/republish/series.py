@@ -199,6 +199,11 @@ class Series:
         ]
         return NEWEST_ROWS if NEWEST_ROWS in told else SUMS_OF_CELLS
 
+    @property
+    def open_ends(self) -> bool:
+        """Whether outermost cells of people are published open; series in two tables made earlier tell their ends."""
+        return any(entry.payload.get("open_ends", False) for entry in self.ledger.entries())
+
     def compromised_file(self, number: int) -> str | None:
         """The name of the newest file of what outsiders know of people in a release, where there is one."""
         return self.ledger.entries().compromised_file(number)

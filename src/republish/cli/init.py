@@ -94,16 +94,22 @@ class FormOptions:
         None, "In two tables: public says that it is no secret who is in them; then k may be 1. [protected]"
     )
 
+    hide_batch: bool = option(
+        False,
+        "In two tables: cells coarse enough that nobody's quasi-identifiers exclude a batch.",
+        "--hide-batch",
+    )
+
     @property
     def made(self) -> TwoTables | None:
         """The form, `None` for one table."""
         from republish.errors import PolicyError
         from republish.release.forms import ONE_TABLE, TWO_TABLES, form_from
 
-        given = {"k": self.people_k, "presence": self.presence}
+        given = {"k": self.people_k, "presence": self.presence, "hide_batch": self.hide_batch or None}
         settings = {name: value for name, value in given.items() if value is not None}
         if self.form == ONE_TABLE and settings:
-            raise PolicyError(f"--people-k and --presence go with --form {TWO_TABLES}")
+            raise PolicyError(f"--people-k, --presence and --hide-batch go with --form {TWO_TABLES}")
         return form_from({"name": self.form, **settings})
 
 

@@ -77,6 +77,7 @@ def about_release(
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["form"] |= _HIDDEN_BATCH if policy.form.hide_batch else {}
         document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
@@ -84,7 +85,10 @@ def about_release(
 
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
-    "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
+    "people": (
+        "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch. A cell "
+        "such as <=23 or >=61 is open: it does not say where it ends, and has no low or high end in Parquet."
+    ),
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",
     "how_to_read": (
         "A person of a batch has each of its values with the share that the batch counts; which person has which is "
@@ -94,6 +98,14 @@ _TWO_TABLES = {
         "Whoever knows a person's quasi-identifiers sees which batches people like her are in, so fewer values come "
         "into question than in the whole release. What is promised of batches holds for somebody who knows the batch "
         "of everyone."
+    ),
+}
+_HIDDEN_BATCH = {
+    "what_it_shows_more": (
+        "All people of a cell are in one batch, and the cells of every batch are the whole space: whoever knows a "
+        "person's quasi-identifiers finds one cell of each batch that she fits and can exclude none, unless a "
+        "quasi-identifier is missing. Cells that are small around her make their batch likelier. What is promised of "
+        "batches holds for somebody who knows the batch of everyone."
     ),
 }
 

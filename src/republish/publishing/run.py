@@ -20,7 +20,7 @@ from republish.microdata import read_view
 from republish.publishers.contract import MustWait
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
-from republish.publishing.cells import cells_of
+from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
@@ -33,6 +33,7 @@ from republish.release.release import Release
 from republish.release.two_tables import TwoTableCounts, stored_release
 from republish.sources.identifiers import require_whole
 from republish.verify.check import Check, Verification
+from republish.verify.hidden_batch import batches_hidden
 from republish.verify.sums import verified
 
 if TYPE_CHECKING:
@@ -155,7 +156,11 @@ class OneProcess(Maker):
         self.cells = None
         if policy.form is not None:
             self.cells = cells_of(self.raw, self.series, policy.form.k)
-            self.piece = replace(self.piece, cells=self.cells.grouping)
+            if policy.form.hide_batch:
+                self.cells = self.cells.hiding(self.raw, grouping.group, policy.form.k)
+            if self.series.open_ends:
+                self.raw = replace(self.raw, axes=open_axes(self.raw.axes, self.cells.divided.domain))
+            self.piece = replace(self.piece, view=self.raw, cells=self.cells.grouping)
 
     def _grouped(self) -> Grouping:
         rng = self.secret.generator(self.policy.seed, self.number, "publisher")
@@ -189,7 +194,11 @@ class OneProcess(Maker):
         """Whether cells of people come from quasi-identifiers and cuts alone."""
         if self.cells is None or self.policy.form is None:
             return ()
-        return (self.cells.check(self.raw, self.checked.placed.cell, self.policy.form.k),)
+        checks = [self.cells.check(self.raw, self.checked.placed, self.policy.form)]
+        release = self.checked.release
+        if self.policy.form.hide_batch and not isinstance(release, Release):
+            checks.append(batches_hidden(release.people, release.batch))
+        return checks
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""

@@ -32,7 +32,8 @@ class ReceivedRelease:
 
     Attributes:
         about: what `about.json` says.
-        people: one line a person, or a published row where there is one table, numbered by `person` from 1.
+        people: one line a person, or a published row where there is one table, numbered by `person` from 1. An open
+            cell, `<=23` or `>=61`, has no `_lo` or no `_hi` in Parquet.
         values: how often each value is counted in each batch, or group where there is one table.
         sensitive: the name of the sensitive column; None where there is none.
         counterfeits: how many values of a batch, or rows of a group, belong to nobody.

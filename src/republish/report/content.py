@@ -65,7 +65,7 @@ def _form(facts: SeriesFacts) -> dict[str, Any] | None:
     return facts.form | {
         "counts": [{"release": number, **found} for number, found in counts],
         "recipients": words.RECIPIENTS,
-        "register_holders": words.REGISTER_HOLDERS,
+        "register_holders": words.HIDDEN_BATCHES if facts.form.get("hide_batch") else words.REGISTER_HOLDERS,
     }
 
 

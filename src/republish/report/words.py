@@ -102,6 +102,12 @@ REGISTER_HOLDERS = (
     "Cells of people are kept: whoever puts several releases side by side is left with one of the cells, which held at "
     "least k people. People in cells that extend over a cut that died are counted, for such cells may cross others.",
 )
+HIDDEN_BATCHES = (
+    "Somebody who knows a person's quasi-identifiers finds one cell of every batch that the person fits, and can "
+    "exclude no batch; a missing quasi-identifier may exclude some. Where a batch has many people like this person "
+    "its cells are smaller, which makes it likelier.",
+    *REGISTER_HOLDERS[1:],
+)
 
 PARAMETERS = {
     "k": "fewest rows of a group",

@@ -59,6 +59,7 @@ _MEANING = {
     "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "new-values": "A value that appears for the first time hides among at least n people, any of whom may have it.",
+    "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
 

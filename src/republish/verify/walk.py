@@ -15,7 +15,7 @@ from republish.inference import Reasoning
 from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
-from republish.release.forms import KEPT_CUTS
+from republish.release.forms import HIDDEN_BATCH, KEPT_CUTS
 from republish.release.grouped_table import GroupedTable
 from republish.release.two_tables import stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
@@ -39,17 +39,26 @@ from republish.verify.table import AtLarge
 from republish.verify.two_tables import verify_release, verify_values
 from republish.verify.withstand import TrailWalk
 
+_NOT_ANEW = "What an adversary believes rests on all releases, and an earlier one is not what was published."
+
 
 class Walk:
     """What an auditor carries from release to release: what must be remembered, and what an adversary believes.
 
-    `promises` are those of the policy, `recorded` those over the series that releases were recorded with.
+    `promises` are those of the policy, `recorded` those over the series that releases were recorded with. Who begins
+    `anew` after a release that cannot be relied on compares later ones with each other; what an adversary believes
+    rests on all releases, and is not checked then.
     """
 
     def __init__(
-        self, promises: dict[str, Any], recorded: Iterable[str], reasoning: Reasoning | None
+        self,
+        promises: dict[str, Any],
+        recorded: Iterable[str],
+        reasoning: Reasoning | None,
+        anew: bool = False,
     ) -> None:
-        self.promises = promises
+        self.promises, self.anew = promises, anew
+        reasoning = None if anew else reasoning
         self.beliefs = None if reasoning is None else BeliefWalk(reasoning)
         self.names = {promise.partition("=")[0] for promise in (*promises["series"], *recorded)}
         self.signatures = bool(self.names & set(ABOUT_SIGNATURES))
@@ -93,6 +102,8 @@ class Walk:
 
         def beliefs(promise: str) -> Check:
             checked = withstood if promise.startswith(WITHSTAND) else similarity
+            if checked is None and self.anew:
+                return Check(promise, True, _NOT_ANEW, unchecked=len(sizes))
             if checked is None:
                 return Check(promise, False, "The policy no longer says what an adversary knows.")
             return checked(promise)
@@ -104,7 +115,9 @@ class Walk:
             beliefs,
             lambda promise: self._cohorts(promise, now),
         )
-        checks = promise_checks([p for p in promises if p != KEPT_CUTS], now, before, sizes)
+        checks = promise_checks(
+            [p for p in promises if p not in (KEPT_CUTS, HIDDEN_BATCH)], now, before, sizes
+        )
         if now.cells is not None:
             checks.append(self.cells.add(now.members, now.cells))
         if self.cohorts is not None:

@@ -153,7 +153,7 @@ class CreateBody(ViewBody):
     one_table: bool = False
     no_sensitive: bool = False
     form: str | dict[str, bool | int | float | str] | None = Field(
-        None, description='"one-table", or "two-tables", or the same with k and presence.'
+        None, description='"one-table", or "two-tables", or the same with k, presence and hide_batch.'
     )
 
 

@@ -154,8 +154,8 @@ class Desk(SeriesDesk):
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
-        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with k
-        and presence as series.toml has it.
+        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
+        k, presence and hide_batch as series.toml has them.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
         from republish.publishers import make_publisher, new_series_parameters

@@ -84,6 +84,9 @@ def test_a_series_in_two_tables_is_made_at_the_desk(client: TestClient) -> None:
     made = client.post(f"/new/{taken}", data={**form, "people_k": "7", **columns})
     assert made.status_code == 303
     assert client.get("/api/series/made").json()["form"]["k"] == 7
+    hiding = {**form, "name": "hiding", "people_k": "3", "hide_batch": "yes", **columns}
+    assert client.post(f"/new/{taken}", data=hiding).status_code == 303
+    assert client.get("/api/series/hiding").json()["form"]["hide_batch"] is True
 
 
 def files(*weeks: int) -> list[tuple[str, tuple[str, bytes, str]]]:

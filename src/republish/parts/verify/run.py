@@ -350,6 +350,12 @@ class _AuditInParts(Audit):
         knowing = replace(reasoning, knowledge=replace(source, counted=counts))
         return replace(self.auditor, reasoning=knowing, counts_lost=lost), counts.table
 
+    def begin_anew(self) -> None:
+        if self.state is not None:
+            self.mover.forget(self.state)
+        self.auditor = replace(self.auditor, anew=True)
+        self.state, self.counts, self.labels, self.checked = None, None, None, 0
+
     # The memory -----------------------------------------------------------------------------------
 
     def memory_faults(self) -> list[str]:

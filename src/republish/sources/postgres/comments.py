@@ -59,8 +59,8 @@ def column_comments(about: Mapping[str, Any]) -> dict[str, str]:
             comments[name] = f"{what}: {'a value of the batch' if counted else 'the value of the row'}."
             continue
         comments[name] = f"{what}: what is said of the row's group, one value or all values it may have."
-        comments[f"{name}_lo"] = f"{what}: lowest value of the row's group."
-        comments[f"{name}_hi"] = f"{what}: highest value of the row's group."
+        comments[f"{name}_lo"] = f"{what}: lowest value of the row's group, null where its cell is open."
+        comments[f"{name}_hi"] = f"{what}: highest value of the row's group, null where its cell is open."
         comments[f"{name}_missing"] = (
             f"{what}: true where the whole group has no value, null where a part has none."
         )
