@@ -33,7 +33,8 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.queries._batch_kernel import BatchTable, ValueClasses, count_batches
-from republish.queries._kernel import EstimateTable, count_all, doubt
+from republish.queries._kernel import CompiledQueries, EstimateTable, count_all, doubt
+from republish.queries._range_kernel import count_ranges
 from republish.queries.compiled import estimate_table, packed, starts
 from republish.queries.spans import Span, Term, none_of, runs
 from republish.release.two_tables import TwoTableRelease
@@ -86,6 +87,28 @@ def count_values(
         expected, fewest, most = expected + outside, fewest + few, most + many
         variance += [doubt(*each) for each in zip(outside, few, many, strict=True)]
     return expected, fewest, most, variance
+
+
+def count_value_ranges(
+    release: TwoTableRelease,
+    asked: tuple[CompiledQueries, CompiledQueries],
+    low: FloatArray,
+    high: FloatArray,
+    places: IntArray,
+) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """The same for ranges of places of values, each with one term that asks for ranges of quasi-identifiers.
+
+    Args:
+        release: the release.
+        asked: what is asked of people, and its contrary.
+        low: the first place of a value that every query asks for.
+        high: the last.
+        places: of every row of the table of values, the place of its value.
+    """
+    table = estimate_table(release.people, [release.batch.astype(np.int64)])
+    found: tuple[FloatArray, IntArray, IntArray, FloatArray]
+    found = count_ranges(*asked, low, high, table, _batch_table(release, places))
+    return found
 
 
 def _batch_table(release: TwoTableRelease, places: IntArray) -> BatchTable:
