@@ -23,7 +23,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
-from republish.estimates.bins import bins_of, cell_shares, span_of
+from republish.estimates.bins import bins_of, cell_shares, density_of, span_of
 from republish.estimates.design import Part, part_of
 from republish.estimates.em import STRENGTHS, fit
 from republish.estimates.formula import Formula, read_formula
@@ -276,14 +276,14 @@ def _profiles(columns: Columns, formula: Formula) -> tuple[FloatArray, FloatArra
     weight = real_rows(people).astype(np.float64)
     for name in formula.columns:
         part, cells = part_of(columns, name), axes[name]
-        own = cell_shares(cells, [span_of(columns, one) for one in bins_of(columns, name)])
+        known = density_of(columns, cells)
+        own = cell_shares(cells, [span_of(columns, one) for one in bins_of(columns, name)], known)
         own *= part.known[:, None]
         held = weight @ own > 0
         own = own[:, held]
         totals = np.maximum(weight @ own, 1e-12)
         if len(part.names) == 1 and part.names[0] == name:
-            low, high = np.where(cells.said, cells.low, 0.0), np.where(cells.said, cells.high, 0.0)
-            mean = (weight * (low + high) / 2 @ own / totals)[:, None]
+            mean = (weight * part.mean[:, 0] @ own / totals)[:, None]
         else:
             mean = np.eye(own.shape[1])[:, 1:]
         shares.append(own)

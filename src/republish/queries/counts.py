@@ -1,10 +1,11 @@
 """Counting queries on a release: an estimate, and bounds that the truth cannot leave.
 
 The estimate spreads the people of a group evenly over its cells, each quasi-identifier by itself, as
-`republish.metrics` does for its workloads. The bounds need no such guess. At least those groups count that
-lie wholly inside the condition, at most all that meet it; columns that are published as they are count row by
-row. Of a group's counterfeits nobody knows which rows they are: the estimate leaves out their share, the
-bounds allow for every choice. A cell `*` says that some of its people lack the value and some have it, and counts so.
+`republish.metrics` does for its workloads; in two tables, whose cells overlap in every column, as `density` says. The
+bounds need no such guess. At least those groups count that lie wholly inside the condition, at most all that meet it;
+columns that are published as they are count row by row. Of a group's counterfeits nobody knows which rows they are: the
+estimate leaves out their share, the bounds allow for every choice. A cell `*` says that some of its people lack the
+value and some have it, and counts so.
 
 The standard error has two parts. By chance: `lower` people of a group match for certain, and each of those in doubt, up
 to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
@@ -31,7 +32,7 @@ from republish.queries._nest import nest_of
 from republish.queries._nested import count_nested
 from republish.queries.batches import Asked, count_value_ranges, count_values
 from republish.queries.columns import Columns
-from republish.queries.compiled import estimate_table, packed
+from republish.queries.compiled import estimate_table, packed, people_table
 from republish.queries.language import Condition, parse_condition
 from republish.queries.spans import Term, none_of
 from republish.release.release import Release
@@ -157,7 +158,7 @@ def _two_tables(
     found = Counts.none(len(asked))
     if not speaks.all():
         terms = [asked[i].terms for i in np.flatnonzero(~speaks).tolist()]
-        found.fill(~speaks, _answers(release.people, terms, estimate_table(release.people, plain)))
+        found.fill(~speaks, _answers(release.people, terms, people_table(release, plain)))
     if speaks.any():
         both = count_values(release, [asked[i] for i in np.flatnonzero(speaks).tolist()], plain, places)
         found.fill(speaks, _counts(*both))
@@ -226,7 +227,7 @@ def _count_workload_of_values(release: TwoTableRelease, workload: Workload) -> C
 
     found = Counts.none(len(speaks))
     if not speaks.all():
-        found.fill(~speaks, _put(release.people, *of_people(~speaks), estimate_table(release.people, [])))
+        found.fill(~speaks, _put(release.people, *of_people(~speaks), people_table(release, [])))
     if speaks.any():
         low, high = workload.value_low[speaks], workload.value_high[speaks]
         places = sensitive_ranks(release.values, workload.values)
