@@ -13,6 +13,7 @@ import pytest
 from republish import Cohorts, Schema, Series, TauSafety
 from republish.errors import CannotPublish, PolicyError
 from republish.publishers import Publisher, make_publisher, new_series_parameters
+from republish.publishing.maintenance import forget
 from republish.release.forms import TwoTables
 from republish.release.two_tables import stored_values
 from republish.schema import Category, Number
@@ -151,6 +152,15 @@ def test_a_changed_value_waits_and_its_old_signature_is_not_forgotten(tmp_path: 
     assert series.publish(table(BASE | {"p0": "v", "y": "a", "z": "w"})).waiting == 3  # p0 may not meet a
     people = BASE | {"p0": "v"} | {f"z{i}": "w" for i in range(3)}
     assert series.publish(table(people)).waiting == 0
+    assert series.verify().holds
+
+
+def test_the_promise_is_verified_when_people_were_forgotten(tmp_path: Path) -> None:
+    series = made(tmp_path / "s", TAU)
+    series.publish(table(BASE))
+    series.publish(table(BASE | {"x": "a", "y": "a", "z": "v"}))
+    series.publish(table(BASE | {"x": "a", "y": "a", "z": "v"}))
+    forget(series, pl.DataFrame({"id": ["p1", "x", "y"]}))
     assert series.verify().holds
 
 
