@@ -117,3 +117,17 @@ def test_the_script_counts_in_r(folders: dict[str, Path]) -> None:
     found = read_received(folders["two"])
     assert everybody == pytest.approx(found.people.height)
     assert ill == pytest.approx(found.weights.filter(pl.col("diagnosis") == "HIV AIDS")["weight"].sum())
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_script_for_r_reads_open_cells(folders: dict[str, Path]) -> None:
+    asked = (
+        'source("read_release.R"); cells <- c("<=23", ">=61", "[20-29]", "45", NA, "*");'
+        "cat(inside(cells, 20, 65)); cat('\\n'); cat(inside(cells, 20, 65, lowest = 16, highest = 70))"
+    )
+    done = subprocess.run(
+        ["Rscript", "-e", asked], cwd=folders["two"], capture_output=True, text=True, check=True
+    )
+    unknown, known = ([float(x) for x in line.split()] for line in done.stdout.splitlines())
+    assert unknown == [1, 1, 1, 1, 0, 0]
+    assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55])
