@@ -197,3 +197,13 @@ def test_the_script_reads_odd_texts_in_r(rscript: str, tmp_path: Path) -> None:
     assert found == pytest.approx(
         [6 / 11, 0, 0.5, 0, 4 / 3 + 2 / 7, 2 / 3 + 1 / 7, 3 / 4 + 3 / 7, 1 / 4], abs=1e-6
     )
+
+
+def test_the_script_for_r_reads_open_cells(folders: dict[str, Path], rscript: str) -> None:
+    asked = (
+        'cells <- c("<=23", ">=61", "[20-29]", "45", NA, "*");'
+        "cat(inside(cells, 20, 65)); cat('\n'); cat(inside(cells, 20, 65, lowest = 16, highest = 70))"
+    )
+    unknown, known = ([float(x) for x in line.split()] for line in in_r(rscript, folders["two"], asked))
+    assert unknown == [1, 1, 1, 1, 0, 0]
+    assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55])

@@ -80,7 +80,7 @@ read_release <- function(folder = ".") {
 
 # The share of every cell of whole numbers that lies from low to high: "45", "[40-49]", "[-5..5]".
 # A cell "<=23" or ">=61" is open; it is taken to begin at `lowest` or to end at `highest`, where you know these, and
-# else for the number that it names.
+# else for the number that it names. A cell "*" counts only where you know both.
 inside <- function(cells, low, high, lowest = NA, highest = NA) {
   below <- grepl("^<=", cells)
   above <- grepl("^>=", cells)
@@ -92,6 +92,8 @@ inside <- function(cells, low, high, lowest = NA, highest = NA) {
   last <- suppressWarnings(as.numeric(ifelse(range, sub(pattern, "\\3", bare), bare)))
   first <- ifelse(below, pmin(named, lowest, na.rm = TRUE), ifelse(above, named, first))
   last <- ifelse(above, pmax(named, highest, na.rm = TRUE), ifelse(below, named, last))
+  first <- ifelse(cells %in% "*", lowest, first)
+  last <- ifelse(cells %in% "*", highest, last)
   share <- pmax(pmin(last, high) - pmax(first, low) + 1, 0) / (last - first + 1)
   ifelse(is.na(share), 0, share)
 }
