@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metrics.twins import SECRET
 from queries.test_queries import DAY, TYPES, conditions, named, truth, view_of
 from republish.grouping import Grouping
 from republish.metrics import Workload, estimated_counts
+from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import Microdata, read_view
 from republish.queries import count_many, parse_condition
 from republish.queries._batch_kernel import _most_pairs
+from republish.queries._range_kernel import _bounds
+from republish.queries.batches import Asked, count_values
+from republish.queries.density import density
+from republish.queries.spans import between
 from republish.release.release import build_release
 from republish.release.two_tables import TwoTableRelease, build_two_tables
 from republish.schema import Number, Schema
@@ -165,19 +170,23 @@ def test_estimates_of_a_workload_are_those_of_a_slow_twin() -> None:
     name = asked.values.to_list()
     shown = values.rest["illness"].to_list()
     cells = release.people.cells[0]
-    found = []
+    lowest, weight = density(cells, release.people.sizes)
+    evenly, found = [], []
     for low, high, first, last in zip(
         asked.low[:, 0], asked.high[:, 0], asked.value_low, asked.value_high, strict=True
     ):
         wanted = set(name[int(first) : int(last) + 1])
-        total = 0.0
+        even = total = 0.0
         for group, batch in zip(release.people.group - 1, release.batch, strict=True):
             inside = range(int(cells.low[group]), int(cells.high[group]) + 1)
             own = [v for v, b in zip(shown, values.group, strict=True) if batch in (0, b)]
             assert batch == 0 or len(own) == sizes[batch - 1]
-            total += np.mean([low <= x <= high for x in inside]) * np.mean([v in wanted for v in own])
+            there, ill = [low <= x <= high for x in inside], np.mean([v in wanted for v in own])
+            even += np.mean(there) * ill
+            total += np.average(there, weights=[weight[x - lowest] for x in inside]) * ill
+        evenly.append(even)
         found.append(total)
-    assert estimated_counts(release, asked) == pytest.approx(found)
+    assert estimated_counts(release, asked) == pytest.approx(evenly)
     counted = count_many(release, asked)
     assert counted.expected == pytest.approx(np.clip(found, counted.lower, counted.upper))
 
@@ -203,6 +212,61 @@ def test_a_workload_is_answered_like_its_conditions() -> None:
     assert one.lower.tolist() == other.lower.tolist()
     assert one.upper.tolist() == other.upper.tolist()
     assert one.standard_error == pytest.approx(other.standard_error)
+
+
+def asked_slowly(release: TwoTableRelease, workload: Workload) -> list[Asked]:
+    """The queries of a workload as conditions that may be any: a term each."""
+    axes, asked = len(release.people.cells), []
+    low = np.column_stack([workload.low, workload.value_low])
+    high = np.column_stack([workload.high, workload.value_high])
+    for bottoms, tops in zip(low.tolist(), high.tolist(), strict=True):
+        term = {a: between(bottoms[a], tops[a]) for a in range(axes + 1) if bottoms[a] > -np.inf}
+        asked.append(Asked([term], [{c: span for c, span in term.items() if c != axes}], []))
+    return asked
+
+
+@settings(max_examples=60)
+@given(two_tables(), st.integers(0, 4), st.sampled_from([0.05, 0.3, 0.9]), st.integers(0, 9))
+def test_ranges_are_answered_as_any_condition_is(drawn, dimensions, selectivity, seed) -> None:
+    release, rows = drawn
+    assume(any(row[-1] is not None for row in rows))
+    workload = Workload.random(view_of(rows), 20, dimensions, selectivity, seed, sensitive=True)
+    places = sensitive_ranks(release.values, workload.values)
+    expected, lower, upper, _ = count_values(release, asked_slowly(release, workload), [], places)
+    found = count_many(release, workload)
+    assert found.expected == pytest.approx(np.clip(expected, lower, upper))
+    assert found.lower.tolist() == lower.tolist()
+    assert found.upper.tolist() == upper.tolist()
+
+
+def test_a_workload_without_values_is_put_to_the_people() -> None:
+    view, release = random_two_tables(60, seed=4)
+    asked = Workload.random(view, 30, 1, 0.3, seed=2)
+    found, alone = count_many(release, asked), count_many(release.people, asked)
+    assert found.lower.tolist() == alone.lower.tolist()
+    assert found.upper.tolist() == alone.upper.tolist()
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_bounds_of_ranges_are_the_least_and_most_of_all_assignments(data) -> None:
+    sizes = st.integers(0, 4)
+    values, held = data.draw(sizes), data.draw(sizes)
+    held = min(held, values)
+    people = data.draw(sizes)
+    meets = data.draw(st.integers(0, people))
+    inside = data.draw(st.integers(0, meets))
+    fits = [True] * held + [False] * (values - held)
+    # Somebody whom the batch does not count may have a value that fits or not.
+    pools = [fits + [u] * max(people - values, 0) for u in (False, True)]
+    lives = [[True] * inside + [i < extra for i in range(meets - inside)] for extra in (0, meets - inside)]
+    totals = [
+        sum(own and value for own, value in zip([*lived, *[False] * (people - meets)], order, strict=False))
+        for lived in lives
+        for pool in pools
+        for order in set(itertools.permutations(pool, people))
+    ]
+    assert _bounds(people, values, held, inside, meets) == (min(totals), max(totals))
 
 
 def test_groups_that_are_cells_and_batches_say_what_one_table_says() -> None:

@@ -53,9 +53,7 @@ class BatchRecord(NamedTuple):
         """All of it as a table of one line, a table in each cell."""
         batches = pl.DataFrame({"zone": self.zone, "size": self.size}).cast(pl.Int32)
         tables = {"stays": self.stays.frame(), "cuts": self.cuts, "batches": batches}
-        return pl.DataFrame(
-            {name: pl.Series([table.to_struct()]) for name, table in tables.items()}
-        )
+        return pl.DataFrame({name: pl.Series([table.to_struct()]) for name, table in tables.items()})
 
     def bearers(self, memory: Memory, stays: IntArray) -> WordArray:
         """The pseudonyms of the people of these stays, nobody's for those who were forgotten."""
@@ -65,4 +63,3 @@ class BatchRecord(NamedTuple):
         entry[self.stays.person[last[known]]] = known
         found = entry[self.stays.person[stays]]
         return np.where((found >= 0)[:, None], memory.people[found], np.uint64(0))
-

@@ -143,7 +143,8 @@ class Piece:
         signatures = signatures_in(values.group, codes, len(view.values))
         members = Membership(view.people, group, view.codes, held=self.held(group))
         clock = None if isinstance(release, Release) else release.clock
-        now = AuditedRelease(terms.number, members, signatures, shown, clock=clock)
+        known = np.arange(view.known)
+        now = AuditedRelease(terms.number, members, signatures, shown, published=known, clock=clock)
         return check_against_memory(promises, now, values.sizes, self.memory, terms.reasoning)
 
     def held(self, group: IntArray) -> Membership | None:

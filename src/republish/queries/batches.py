@@ -4,8 +4,9 @@ A condition on people alone is put to the table of people. One that speaks of th
 classes of values: whoever has a value of class c matches where her quasi-identifiers satisfy the condition A_c that is
 left of the query. Classes are few: the values that satisfy the same alternatives are one.
 
-**Estimate.** A person of cell C and batch B matches with the sum over c of P(C in A_c) times the share of the batch's
-values that are of class c. Somebody without a batch has each value with its share of the whole release.
+**Estimate.** People lie in a cell as `density` says. A person of cell C and batch B matches with the sum over c of
+P(C in A_c) times the share of the batch's values that are of class c. Somebody without a batch has each value with its
+share of the whole release.
 
 **Bounds.** Let batch B count N values, n_c of class c, and have P people, P <= N: each of them has one of the values,
 no value belongs to two, and N - P belong to nobody (counterfeits). Pair a person with a value that is hers. Those who
@@ -33,8 +34,9 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.queries._batch_kernel import BatchTable, ValueClasses, count_batches
-from republish.queries._kernel import EstimateTable, count_all, doubt
-from republish.queries.compiled import estimate_table, packed, starts
+from republish.queries._kernel import CompiledQueries, EstimateTable, count_all, doubt
+from republish.queries._range_kernel import count_ranges
+from republish.queries.compiled import estimate_table, packed, people_table, starts
 from republish.queries.spans import Span, Term, none_of, runs
 from republish.release.two_tables import TwoTableRelease
 
@@ -71,9 +73,9 @@ def count_values(
         plain: of every column of people that is published as it is, the places of their values.
         places: of every row of the table of values, the place of its value.
     """
-    people, column = release.people, len(release.people.cells) + len(plain)
+    column = len(release.people.cells) + len(plain)
     known = int(places.max(initial=-1)) + 1
-    table = estimate_table(people, [*plain, release.batch.astype(np.int64)])
+    table = people_table(release, [*plain, release.batch.astype(np.int64)])
     batches = _batch_table(release, places)
     with_values, without = (
         _classes(queries, column, known)
@@ -86,6 +88,28 @@ def count_values(
         expected, fewest, most = expected + outside, fewest + few, most + many
         variance += [doubt(*each) for each in zip(outside, few, many, strict=True)]
     return expected, fewest, most, variance
+
+
+def count_value_ranges(
+    release: TwoTableRelease,
+    asked: tuple[CompiledQueries, CompiledQueries],
+    low: FloatArray,
+    high: FloatArray,
+    places: IntArray,
+) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """The same for ranges of places of values, each with one term that asks for ranges of quasi-identifiers.
+
+    Args:
+        release: the release.
+        asked: what is asked of people, and its contrary.
+        low: the first place of a value that every query asks for.
+        high: the last.
+        places: of every row of the table of values, the place of its value.
+    """
+    table = people_table(release, [release.batch.astype(np.int64)])
+    found: tuple[FloatArray, IntArray, IntArray, FloatArray]
+    found = count_ranges(*asked, low, high, table, _batch_table(release, places))
+    return found
 
 
 def _batch_table(release: TwoTableRelease, places: IntArray) -> BatchTable:

@@ -176,6 +176,11 @@ class Placed(NamedTuple):
     cell: IntArray
     listed: IntArray | None = None
 
+    @property
+    def shown(self) -> IntArray:
+        """The batch that people show."""
+        return self.group if self.listed is None else self.listed
+
 
 def build_two_tables(
     view: Microdata, batches: Grouping, cells: Grouping, secret: Secret, *label: object
@@ -185,7 +190,9 @@ def build_two_tables(
     if batches.snapshots is None:
         people, of_people, cell = build_people(view, batch, cells, secret, *label)
         return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
-    listed, clock = _clocked(batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values"))
+    listed, clock = _clocked(
+        batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values")
+    )
     people, of_people, cell = build_people(view, listed, cells, secret, *label)
     return TwoTableRelease(view.schema, people, of_people, values, clock), Placed(batch, cell, listed)
 

@@ -199,9 +199,12 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
     checks = [_renewed(promise, name == CLOSED, int(bound), found)]
     if found.now.clock is not None:
         shown = found.now.clock.select(BATCH, AS_OF).cast(pl.Int64).sort(BATCH)
-        wrong = 0 if found.lacks else max(shown.height, found.as_of().height) - shown.join(
-            found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner"
-        ).height
+        wrong = (
+            0
+            if found.lacks
+            else max(shown.height, found.as_of().height)
+            - shown.join(found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner").height
+        )
         says = "Every batch says in which release it was last counted."
         checks.append(Check(f"{promise}: clock", wrong == 0, says, None, wrong))
     return checks

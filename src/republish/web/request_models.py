@@ -29,14 +29,20 @@ def granted(adversary: Mapping[str, Any]) -> dict[str, Any]:
     return dict(adversary)
 
 
-def require_attackable(series: Series, adversary: Mapping[str, Any], attacks: Sequence[str] | None) -> None:
-    """Refuse before a job is started what could not be done."""
-    from republish.attacks import AdversaryOptions, Means, informed, without_views
+def require_attackable(
+    series: Series, adversary: Mapping[str, Any], attacks: Sequence[str] | None, views: int = 0
+) -> None:
+    """Refuse before a job is started what could not be done with so many raw views."""
+    from republish.attacks import AdversaryOptions, Means, informed, with_views, without_views
 
     if not series.records:
         raise PolicyError("there is nothing to attack yet; publish a first view")
     hers = informed(AdversaryOptions(**adversary).adversary(), series)
-    Means(hers, after_each=True).choose(attacks, without_views())
+    if views not in (0, len(series.records)):
+        raise PolicyError(
+            f"one raw view a release is needed, or none: {len(series.records)} releases, {views} views"
+        )
+    Means(hers, views > 0, after_each=True).choose(attacks, with_views() if views else without_views())
 
 
 def require_moment(series: Series, as_of: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ from republish.parts.publish.two_tables import (
 )
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
+from republish.publishing.cells import open_axes
 from republish.publishing.plausibility import Turnout
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
@@ -120,6 +121,9 @@ class InParts(Maker):
         if policy.form is not None:
             self.cells = cells_in_parts(mover, people, self.series, terms, domains, sizes)
             people = self.cells.people
+            if self.series.open_ends:
+                domains = replace(domains, axes=open_axes(domains.axes, self.cells.record.domain))
+                self.domains = domains
         made, whole = plan(mover, people, publisher, domains, sizes, release)
         self.making = Making(terms, domains, sizes.shards, counts)
         routed, task = mover.map(people, [VIEW], made.route), partial(group_rows, self.making, whole)

@@ -68,7 +68,10 @@ def recall_batches(view: Microdata, memory: Memory, release: int) -> BatchPast:
     assert view.people is not None
     entry = np.append(memory.find(view.people), -1)[:-1]
     blank = np.zeros(memory.size + 1, dtype=np.int64)  # what a stranger's entry, -1, points to
-    stay, home = (np.append(memory.columns[c], 0).astype(np.int64) if c in memory.columns else blank for c in (STAY, HOME))
+    stay, home = (
+        np.append(memory.columns[c], 0).astype(np.int64) if c in memory.columns else blank
+        for c in (STAY, HOME)
+    )
     stay, home = stay[entry] - 1, home[entry]
     if (stay >= stays.count).any() or (home > len(record.zone)).any():
         raise LedgerError(
@@ -107,9 +110,7 @@ def held_stays(past: BatchPast, grouping: Grouping, number: IntArray) -> IntArra
     return ended[goes_on]
 
 
-def remember_batches(
-    view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory
-) -> Memory:
+def remember_batches(view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory) -> Memory:
     """The memory after a release."""
     assert view.people is not None and grouping.snapshots is not None
     listed, zones = grouping.snapshots.listed, grouping.snapshots.zones
