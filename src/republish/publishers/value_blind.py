@@ -28,7 +28,7 @@ import numpy as np
 from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
-from republish.inference.determination import escape_risk
+from republish.inference.determination import batch_risk
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -139,10 +139,10 @@ class ValueBlind(Publisher):
         places = open_places if self.batches == "open" else closed_places
         least = max(self.n, self.size // 3) if self.batches == "open" else self.n
         rules = BatchRules(self.m, self.size, self.n, least, np.zeros(0, dtype=np.int64))
+        self._require_diverse(view, past)
         for attempt in range(_ROUNDS + 1):
             coming = places(view, past, rules, self._axis_weights(view))
             grouping = renewed(view, past, coming, rules, memory)
-            self._require_diverse(view, past, grouping)
             exceeding = self._exceeding(view, past, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
                 return grouping
@@ -160,21 +160,20 @@ class ValueBlind(Publisher):
         given = _weights_in(self.weights)
         return np.array([given.get(axis.column.name, 1.0) for axis in view.axes])
 
-    def _require_diverse(self, view: Microdata, past: BatchPast, grouping: Grouping) -> None:
-        """Refuse a first view in which one value is too frequent for any batch."""
-        rows = grouping.group >= 0
-        often = int(np.bincount(view.codes[rows]).max(initial=0))
-        if self.batches == "open" and not past.batches and often * self.m > int(rows.sum()):
+    def _require_diverse(self, view: Microdata, past: BatchPast) -> None:
+        """Refuse a first view in which one value is too frequent for any batch; fewer than n people are in none."""
+        often = int(np.bincount(view.codes).max(initial=0))
+        if self.batches == "open" and not past.batches and often * self.m > view.rows >= self.n:
             raise CannotPublish(
                 f"no value of a batch may have more than one person in m={self.m}, and the most frequent one of this "
-                f"view has {often} of {int(rows.sum())}; start a series with a smaller m"
+                f"view has {often} of {view.rows}; start a series with a smaller m"
             )
 
     def _exceeding(self, view: Microdata, past: BatchPast, grouping: Grouping, last: bool) -> IntArray | None:
         """The batches that should not be counted anew this time, `None` where the bound is kept."""
         sighting, _ = sight_batches(view, past, grouping)
         stays, _ = continued(past.record.stays, sighting)
-        risk = escape_risk(stays, self.compromised)
+        risk = batch_risk(stays, self.compromised)
         before = past.counted
         batch = np.arange(int(stays.cohort.max(initial=0)) + 1)
         surely = np.bincount(stays.cohort, weights=risk.of_stay > _LIKELY, minlength=len(batch)) > 0

@@ -38,9 +38,7 @@ class Coming(NamedTuple):
     zones: Zones
 
 
-def renewed(
-    view: Microdata, past: BatchPast, coming: Coming, rules: BatchRules, memory: Memory
-) -> Grouping:
+def renewed(view: Microdata, past: BatchPast, coming: Coming, rules: BatchRules, memory: Memory) -> Grouping:
     """The batches with the counts that they keep or take anew."""
     home, begins, _ = coming
     stays, old = past.record.stays, past.batches
@@ -92,9 +90,7 @@ def tallied(batch: IntArray, code: IntArray, batches: int) -> tuple[IntArray, In
     return np.bincount(batch, minlength=batches), most
 
 
-def _grouped(
-    past: BatchPast, coming: Coming, counted: BoolArray, held: IntArray, memory: Memory
-) -> Grouping:
+def _grouped(past: BatchPast, coming: Coming, counted: BoolArray, held: IntArray, memory: Memory) -> Grouping:
     """The grouping in which batches that count anybody are numbered from 0."""
     stays, home = past.record.stays, coming.home
     living = np.unique(home[counted])
