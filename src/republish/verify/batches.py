@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.inference.determination import EscapeRisk, escape_risk
+from republish.inference.determination import batch_risk
 from republish.memory.batch_record import STAY, BatchRecord
 from republish.memory.cohort_stays import CohortSighting, Stays, continued
 from republish.memory.memory import KEY, Memory, keyed
@@ -40,18 +40,20 @@ _ROWS: dict[str, type[pl.DataType]] = {
 class CountedBefore(NamedTuple):
     """What is known before a release: the stays so far, whom batches count, and the last stay of everyone.
 
-    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain.
+    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain. One that
+    was kept says whom a batch counts that is nobody now.
     """
 
     stays: Stays
     rows: pl.DataFrame
     last: pl.DataFrame
     lacks: bool = False
+    kept: bool = False
 
 
 def counted_in(memory: Memory) -> CountedBefore:
     """What a memory knows of batches."""
-    record = BatchRecord.of(memory)
+    record = BatchRecord.of(memory).known_to(memory)
     stays = record.stays
     counted = np.flatnonzero(stays.until == memory.release)
     rows = keyed(record.bearers(memory, counted)).with_columns(
@@ -61,7 +63,7 @@ def counted_in(memory: Memory) -> CountedBefore:
     )
     pointed = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
     last = keyed(memory.people).with_columns(pl.Series(STAY, pointed, dtype=pl.Int64))
-    return CountedBefore(stays, rows, last.filter(pl.col(STAY) >= 0))
+    return CountedBefore(stays, rows, last.filter(pl.col(STAY) >= 0), kept=True)
 
 
 class Renewals:
@@ -88,7 +90,9 @@ class Renewals:
 
     @cached_property
     def lacks(self) -> bool:
-        return self.before.lacks or not bool(self.now.members.counted().someone.all())
+        """Whether people of this release or an earlier one are forgotten, so that little can be found anew."""
+        nobody = not bool(self.now.members.counted().someone.all())
+        return self.before.lacks or (nobody and not self.before.kept)
 
     @cached_property
     def continued(self) -> tuple[Stays, IntArray]:
@@ -199,9 +203,12 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
     checks = [_renewed(promise, name == CLOSED, int(bound), found)]
     if found.now.clock is not None:
         shown = found.now.clock.select(BATCH, AS_OF).cast(pl.Int64).sort(BATCH)
-        wrong = 0 if found.lacks else max(shown.height, found.as_of().height) - shown.join(
-            found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner"
-        ).height
+        wrong = (
+            0
+            if found.lacks
+            else max(shown.height, found.as_of().height)
+            - shown.join(found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner").height
+        )
         says = "Every batch says in which release it was last counted."
         checks.append(Check(f"{promise}: clock", wrong == 0, says, None, wrong))
     return checks
@@ -223,8 +230,11 @@ def _renewed(promise: str, closed: bool, n: int, found: Renewals) -> Check:
 
 def _determined(promise: str, found: Renewals) -> Check:
     limit, _, compromised = promise.partition("=")[2].partition("@")
+    if found.lacks:
+        says = f"{meaning_of(promise)[:-1]}; people were forgotten, so this cannot be computed anew; it was when the "
+        return Check(f"{promise}: ways out", True, f"{says}release was made.", unchecked=found.changes.height)
     stays, _ = found.continued
-    risk: EscapeRisk = escape_risk(stays, float(compromised))
+    risk = batch_risk(stays, float(compromised))
     says = (
         f"{meaning_of(promise)[:-1]}; the bound for what was released so far is {risk.share:.3%} of the people, and "
         f"{risk.worst:.1%} for the worst placed of them."
