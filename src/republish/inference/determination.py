@@ -55,7 +55,7 @@ class EscapeRisk(NamedTuple):
 
 
 def batch_risk(stays: Stays, compromised: float) -> EscapeRisk:
-    """At most how likely everyone is determined: in closed form where lives of a batch begin together, else by search."""
+    """At most how likely everyone is determined: in closed form where all of a batch begin together, else by search."""
     return (exchange_risk if _begin_together(stays) else escape_risk)(stays, compromised)
 
 

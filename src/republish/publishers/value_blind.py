@@ -14,6 +14,8 @@ For two tables. A batch is a number of people, and how often each value occurred
   and counts not taken anew.
 - Before a release leaves, the share of people that could be determined is bounded, as for cohorts; batches that would
   exceed it are not counted anew.
+- Now and then zones are joined, and counts not taken anew, by chance alone. So neither says for certain that a value
+  was too frequent.
 
 No paper describes this publisher; docs/value-blind.md has the proof and what was measured.
 """
@@ -41,6 +43,7 @@ from republish.schema import Schema
 
 _ROUNDS = 6
 _KINDS = ("open", "closed")
+_IDLE = 0.01  # of the zones are joined, and of the batches not counted anew, for no reason
 _LIKELY = 0.5  # where somebody's own bound is above this, her batch is not counted anew if that helps
 
 
@@ -138,10 +141,12 @@ class ValueBlind(Publisher):
         past = recall_batches(view, memory, memory.release + 1)
         places = open_places if self.batches == "open" else closed_places
         least = max(self.n, self.size // 3) if self.batches == "open" else self.n
-        rules = BatchRules(self.m, self.size, self.n, least, np.zeros(0, dtype=np.int64))
+        still = np.flatnonzero(rng.random(past.batches + 1) < _IDLE)
+        idle = rng.random(len(past.record.cuts) + view.rows // self.size + 2) < _IDLE
+        rules = BatchRules(self.m, self.size, self.n, least, still, idle)
         self._require_diverse(view, past)
         for attempt in range(_ROUNDS + 1):
-            coming = places(view, past, rules, self._axis_weights(view))
+            coming = places(view, past, rules, self.axis_weights(view))
             grouping = renewed(view, past, coming, rules, memory)
             exceeding = self._exceeding(view, past, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
@@ -156,7 +161,8 @@ class ValueBlind(Publisher):
         """Return the memory with everyone's stay and batch, and the record of both."""
         return remember_batches(view, recall_batches(view, memory, memory.release), grouping, memory)
 
-    def _axis_weights(self, view: Microdata) -> FloatArray:
+    def axis_weights(self, view: Microdata) -> FloatArray:
+        """How much every axis of a view counts where zones are cut."""
         given = _weights_in(self.weights)
         return np.array([given.get(axis.column.name, 1.0) for axis in view.axes])
 

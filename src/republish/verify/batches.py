@@ -5,6 +5,7 @@
 - `open-batches=n`: the counts of a batch change only where at least n of the lives that it counts end, or all of them,
   or at least n begin, each for itself; where lives end, all do whose person left or changed.
 - `closed-batches=n`: a batch takes in nobody once it is made; lives end n at a time, and at least n or none remain.
+  Either is made of at least n lives.
 - `determined=d@c`: as for cohorts (`republish.verify.cohorts`), with everyone in a batch for as long as it counts her.
 """
 
@@ -79,12 +80,21 @@ class Renewals:
             pl.Series("code", counted.code, dtype=pl.Int64),
             pl.Series("held", held),
         )
-        lines, self.apart = _lines(rows, before.rows)
-        rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
-        earlier = _ranked(before.rows)
-        self.rows = rows.join(
-            earlier.select(*_SAME, STAY), on=_SAME, how="left", nulls_equal=False, maintain_order="left"
+        # Who is held may have begun another life; of who is not, only the last life goes on.
+        last = before.last.select(STAY, last=pl.lit(True))
+        earlier = before.rows.join(last, on=STAY, how="left", maintain_order="left").with_columns(
+            pl.col("last").fill_null(False)
         )
+        lines, self.apart = _lines(rows, earlier)
+        rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
+        earlier = _ranked(earlier)
+        self.rows = rows.join(
+            earlier.select(*_SAME, STAY, "last"),
+            on=_SAME,
+            how="left",
+            nulls_equal=False,
+            maintain_order="left",
+        ).select(pl.all().exclude(STAY, "last"), pl.when(pl.col("held") | pl.col("last")).then(pl.col(STAY)))
         self.gone = earlier.join(self.rows.select(STAY).drop_nulls(), on=STAY, how="anti")
         self.before, self.now = before, now
 
@@ -103,10 +113,10 @@ class Renewals:
         stay = rows[STAY].fill_null(known[STAY]).fill_null(-1).to_numpy()
         fresh = rows.filter(pl.col("cohort").is_null())["group"].unique().sort()
         first = int(stays.cohort.max(initial=0)) + 1
-        cohort = rows["cohort"].fill_null(
+        named = rows["cohort"].fill_null(
             rows["group"].replace_strict(fresh, np.arange(first, first + len(fresh)), default=None)
         )
-        cohort, code = cohort.to_numpy(), rows["code"].to_numpy()
+        cohort, code = named.to_numpy(), rows["code"].to_numpy()
         shown, times = np.unique(np.column_stack([cohort, code]), axis=0, return_counts=True)
         counts = shown[:, 0], shown[:, 1], times.astype(np.int64)
         return continued(stays, CohortSighting(self.now.number, cohort, code, stay, goes_on, counts))
@@ -144,7 +154,8 @@ def _lines(rows: pl.DataFrame, earlier: pl.DataFrame) -> tuple[pl.DataFrame, int
         for frame in (rows, earlier)
     )
     now, then = once
-    pairs = now.join(then, on=same, how="inner").group_by("group", "cohort").len()
+    goes_on = pl.col("held") | pl.col("last")
+    pairs = now.join(then, on=same, how="inner").filter(goes_on).group_by("group", "cohort").len()
     apart = pairs.filter(pl.col("group").is_duplicated() | pl.col("cohort").is_duplicated())
     lines = pairs.sort("len", descending=True).unique("group", keep="first", maintain_order=True)
     lines = lines.unique("cohort", keep="first", maintain_order=True)
@@ -224,8 +235,10 @@ def _renewed(promise: str, closed: bool, n: int, found: Renewals) -> Check:
     wrong = found.changes.filter(few_end | left_behind | few_begin | few_remain | (pl.col("strange") > 0))
     if found.lacks:
         return Check(f"{promise}: counts", True, meaning_of(promise), unchecked=found.changes.height)
-    rows = int((wrong["end"] + wrong["begin"]).sum())
-    return Check(f"{promise}: counts", wrong.is_empty(), meaning_of(promise), None, wrong.height, rows)
+    made = found.rows.filter(pl.col("cohort").is_null()).group_by("group").len().filter(pl.col("len") < n)
+    rows = int((wrong["end"] + wrong["begin"]).sum()) + int(made["len"].sum())
+    groups = wrong.height + made.height
+    return Check(f"{promise}: counts", groups == 0, meaning_of(promise), None, groups, rows)
 
 
 def _determined(promise: str, found: Renewals) -> Check:

@@ -1,6 +1,7 @@
 """Where people go: the batch of everyone, by quasi-identifiers, counts of people and chance, never by a value.
 
-Diversity is the exception, and looks at how often values occur among people who are put together, not at whose they are.
+Diversity is the exception, and looks at how often values occur among people who are put together, not at whose they
+are. What it decides, chance decides now and then as well.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     waiting = np.bincount(zone[alone], minlength=zones.count)
     number = past.batches
     total, most = tallied(zone[alone], view.codes[alone], zones.count)
-    for at in np.flatnonzero((waiting >= rules.size) & (most * rules.m <= total)):
+    fit = (most * rules.m <= total) & ~rules.idle[: zones.count]
+    for at in np.flatnonzero((waiting >= rules.size) & fit):
         number += 1
         home[alone[zone[alone] == at]] = number
     return Coming(home, ~past.same & (home > 0), zones)
@@ -82,7 +84,7 @@ def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: 
 
 
 def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntArray, BoolArray]:
-    """Zones joined with the next where they have fewer than n rows, or a value more than one in m.
+    """Zones joined with the next where they have fewer than n rows, or a value more than one in m, or by chance.
 
     Returns the part of everyone, and which parts may be a batch. Only one part, if any, may not: the only one.
     """
@@ -92,7 +94,7 @@ def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntAr
     part = np.zeros(zones, dtype=np.int64)
     parts: list[IntArray] = []
     for at, mine in enumerate(counts):
-        if parts and not _is_fit(parts[-1], rules):
+        if parts and (rules.idle[at] or not _is_fit(parts[-1], rules)):
             parts[-1] = parts[-1] + mine
         else:
             parts.append(mine)
