@@ -363,7 +363,7 @@ def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
 def stored_clock(folder: Path) -> pl.DataFrame | None:
     """When each batch of a stored release was counted, and how many were not then, where it says so."""
     file = folder / BATCHES_CSV
-    return read_csv(file) if file.exists() else None
+    return read_csv(file).cast(pl.Int64) if file.exists() else None
 
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:
