@@ -236,7 +236,9 @@ def edited(series: Series, number: int, **columns: np.ndarray) -> None:
     path = series.ledger.path(series.membership_files(number)[0])
     frame = pl.read_parquet(path)
     path.chmod(0o600)
-    frame.with_columns(*(pl.Series(k, v, dtype=frame[k].dtype) for k, v in columns.items())).write_parquet(path)
+    frame.with_columns(*(pl.Series(k, v, dtype=frame[k].dtype) for k, v in columns.items())).write_parquet(
+        path
+    )
 
 
 def membership(series: Series, number: int) -> pl.DataFrame:

@@ -38,11 +38,18 @@ from republish.publishers._batches.past import BatchPast, recall_batches, rememb
 from republish.publishers._batches.places import closed_places, open_places
 from republish.publishers._batches.renewal import BatchRules, renewed
 from republish.publishers.contract import Publisher
-from republish.requirements import ProbabilisticLDiversity, Requirement, only_requirements
+from republish.requirements import (
+    EntropyLDiversity,
+    LDiversity,
+    ProbabilisticLDiversity,
+    Requirement,
+    only_requirements,
+)
 from republish.schema import Schema
 
 _ROUNDS = 6
 _KINDS = ("open", "closed")
+_IMPLIED = (LDiversity, ProbabilisticLDiversity, EntropyLDiversity)  # by no value above one in m
 _IDLE = 0.01  # of the zones are joined, and of the batches not counted anew, for no reason
 _LIKELY = 0.5  # where somebody's own bound is above this, her batch is not counted anew if that helps
 
@@ -93,10 +100,10 @@ class ValueBlind(Publisher):
             if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < 1:
                 raise PolicyError(f"{self.name}: {parameter} must be a share between 0 and 1, both excluded")
         for requirement in self.require:
-            if not isinstance(requirement, ProbabilisticLDiversity) or requirement.bound > self.m:
+            if not isinstance(requirement, _IMPLIED) or requirement.bound > self.m:
                 raise PolicyError(
-                    f"{self.name} can only promise what its batches imply (probabilistic-l up to m={self.m}), not "
-                    f"{requirement.text}; choose a larger m or another publisher"
+                    f"{self.name} can only promise what its batches imply (distinct-l, probabilistic-l and entropy-l "
+                    f"up to m={self.m}), not {requirement.text}; choose a larger m or another publisher"
                 )
         _weights_in(self.weights)
 

@@ -75,7 +75,8 @@ def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: 
     home[past.same] = past.record.stays.cohort[past.stay[past.same]]
     begin = np.flatnonzero(~past.known)
     zones = Zones.one()
-    if len(begin) >= _ENOUGH * rules.size or (len(begin) and not past.batches):
+    enough = len(begin) >= _ENOUGH * rules.size and not rules.idle[0]
+    if enough or (len(begin) and not past.batches):
         zones, zone = cut_zones(led_row(view, begin), rules.size, weights, past.release)
         made, fit = fit_parts(zone, view.codes[begin], rules)
         numbers = np.cumsum(fit) + past.batches
