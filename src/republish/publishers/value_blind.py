@@ -176,7 +176,7 @@ class ValueBlind(Publisher):
     def _require_diverse(self, view: Microdata, past: BatchPast) -> None:
         """Refuse a first view in which one value is too frequent for any batch; fewer than n people are in none."""
         often = int(np.bincount(view.codes).max(initial=0))
-        if self.batches == "open" and not past.batches and often * self.m > view.rows >= self.n:
+        if not past.batches and often * self.m > view.rows >= self.n:
             raise CannotPublish(
                 f"no value of a batch may have more than one person in m={self.m}, and the most frequent one of this "
                 f"view has {often} of {view.rows}; start a series with a smaller m"

@@ -87,7 +87,7 @@ def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: 
 def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntArray, BoolArray]:
     """Zones joined with the next where they have fewer than n rows, or a value more than one in m, or by chance.
 
-    Returns the part of everyone, and which parts may be a batch. Only one part, if any, may not: the only one.
+    Returns the part of everyone, and which parts may be a batch: all, or where there is one part, perhaps not that.
     """
     values = int(codes.max(initial=0)) + 1
     zones = int(zone.max(initial=0)) + 1
@@ -100,7 +100,7 @@ def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntAr
         else:
             parts.append(mine)
         part[at] = len(parts) - 1
-    if len(parts) > 1 and not _is_fit(parts[-1], rules):
+    while len(parts) > 1 and not _is_fit(parts[-1], rules):
         rest = parts.pop()
         parts[-1] = parts[-1] + rest
         part[part == len(parts)] = len(parts) - 1
