@@ -36,8 +36,8 @@ class Snapshots(NamedTuple):
     """What counts that were taken earlier are about.
 
     `listed` is the batch of every row of the view, also where its value is not counted yet, -1 for none. `held` are the
-    pseudonyms of those whom the rows of counterfeits stand for: people who left or changed since. `as_of` is the release
-    in which each batch was counted, `zones` what led people to new batches.
+    pseudonyms of those whom the rows of counterfeits stand for: people who left or changed since. `as_of` is the
+    release in which each batch was counted, `zones` what led people to new batches.
     """
 
     listed: IntArray

@@ -22,6 +22,7 @@ from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
+from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
@@ -191,14 +192,14 @@ class OneProcess(Maker):
         return [self.checked]
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
-        """Whether cells of people come from quasi-identifiers and cuts alone."""
+        """Whether cells of people, and batches that look at no value, come from quasi-identifiers and cuts alone."""
         if self.cells is None or self.policy.form is None:
             return ()
         checks = [self.cells.check(self.raw, self.checked.placed, self.policy.form)]
         release = self.checked.release
         if self.policy.form.hide_batch and not isinstance(release, Release):
             checks.append(batches_hidden(release.people, release.batch))
-        return checks
+        return (*checks, *led_batches(self.policy.publisher, self.piece, self.checked.placed.listed))
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""

@@ -55,8 +55,8 @@ class TwoTableRelease(Answers):
     """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
 
     The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for
-    every time that a value is counted. Where batches were not all counted in this release, `clock` says of each in which
-    release it was (`as_of`), and how many people of it were not counted then (`waiting`).
+    every time that a value is counted. Where batches were not all counted in this release, `clock` says of each in
+    which release it was (`as_of`), and how many people of it were not counted then (`waiting`).
     """
 
     schema: Schema
@@ -370,7 +370,7 @@ def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
 def stored_clock(folder: Path) -> pl.DataFrame | None:
     """When each batch of a stored release was counted, and how many were not then, where it says so."""
     file = folder / BATCHES_CSV
-    return read_csv(file) if file.exists() else None
+    return read_csv(file).cast(pl.Int64) if file.exists() else None
 
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:

@@ -64,7 +64,6 @@ def recall_batches(view: Microdata, memory: Memory, release: int) -> BatchPast:
         LedgerError: somebody's stay or batch is not one of the record.
     """
     record = BatchRecord.of(memory)
-    stays = record.stays
     assert view.people is not None
     entry = np.append(memory.find(view.people), -1)[:-1]
     blank = np.zeros(memory.size + 1, dtype=np.int64)  # what a stranger's entry, -1, points to
@@ -73,11 +72,13 @@ def recall_batches(view: Microdata, memory: Memory, release: int) -> BatchPast:
         for c in (STAY, HOME)
     )
     stay, home = stay[entry] - 1, home[entry]
-    if (stay >= stays.count).any() or (home > len(record.zone)).any():
+    if (stay >= record.stays.count).any() or (home > len(record.zone)).any():
         raise LedgerError(
             "everyone's stay and batch must be in the record of batches; some are not: the memory is damaged or of "
             "another series: restore it from a backup. Nothing was written"
         )
+    record = record.known_to(memory)
+    stays = record.stays
     known, there = (np.zeros(view.rows, dtype=np.bool_) for _ in range(2))
     has = stay >= 0
     known[has] = stays.code[stay[has]] == view.codes[has]

@@ -17,13 +17,17 @@ from republish.spatial.zones import Zones
 
 @dataclass(frozen=True)
 class BatchRules:
-    """What may change: see `ValueBlind`. A batch counts `least` lives or none; those in `still` must not change now."""
+    """What may change: see `ValueBlind`. A batch counts `least` lives or none; those in `still` must not change now.
+
+    Zones for which `idle` was drawn make no batch of their own, as if that were not diverse.
+    """
 
     m: int
     size: int
     n: int
     least: int
     still: IntArray
+    idle: BoolArray
 
 
 class Coming(NamedTuple):
@@ -76,7 +80,7 @@ def _may_renew(
     batch = np.concatenate([stays.cohort[kept], home[rows]])
     code = np.concatenate([stays.code[kept], view.codes[rows]])
     total, most = tallied(batch, code, len(ends))
-    may = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
+    may: BoolArray = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
     may[rules.still] = False
     return may
 
