@@ -32,11 +32,15 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Coming:
-    """A release that was verified and is not committed: the table, its view, and who is in which group."""
+    """A release that was verified and is not committed: the table, its view, and who is in which group.
+
+    `held` are those whom batches count as they were.
+    """
 
     release: AnyRelease
     view: Microdata
     seen: Memory
+    held: Membership | None = None
 
 
 class WithDraft:
@@ -85,7 +89,7 @@ class WithDraft:
         seen, reasoning = self._coming.seen, self.reasoning
         group, code, row = (seen.columns[name] for name in ("group", "code", "row"))
         classes = None if reasoning is None else reasoning.respondents(self._coming.view).classes
-        return Membership(seen.people, group, code, row, classes)
+        return Membership(seen.people, group, code, row, classes, held=self._coming.held)
 
     def secret(self) -> Secret:
         return self._series.secret()

@@ -189,7 +189,7 @@ class OneProcess(Maker):
         from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
-        source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
+        source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen, self.checked.held))
         return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
