@@ -31,7 +31,8 @@ class Budget:
     people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
     only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
     given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
-    but at least `sweeps` over everyone, and a quarter as many to warm up.
+    but at least `sweeps` over everyone, and a quarter as many to warm up; and where they have not settled twice as
+    many, up to `longer` times.
     """
 
     nodes: int = 20_000
@@ -44,6 +45,7 @@ class Budget:
     chains: int = 4
     moves: int = 400_000
     sweeps: int = 120
+    longer: int = 3
 
 
 @dataclass
@@ -77,20 +79,28 @@ class WeighedBoard:
         board, who = self.board, np.concatenate([self.walkers.who, self.travellers.who])
         if not len(who):
             return
-        halves = np.zeros((2, budget.chains, board.cells))
         half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
-        for chain in range(budget.chains):
-            world, none = (self.world, self.moved)[chain % 2].copy(), np.zeros(board.cells)
-            for part, (counts, sweeps) in enumerate(
-                [(none, half // 2), (halves[0, chain], half), (halves[1, chain], half)]
-            ):
-                self.sweep(world, sweeps, seed + 3 * chain + part, counts)
+        worlds = [(self.world, self.moved)[chain % 2].copy() for chain in range(budget.chains)]
+        for chain, world in enumerate(worlds):
+            self.sweep(world, half // 2, seed + 3 * chain, np.zeros(board.cells))
+        for longer in range(budget.longer + 1):
+            self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer)
+            if not self.unsettled:
+                break
+
+    def _drawn(self, worlds: list[IntArray], half: int, seed: int) -> None:
+        """Move worlds through twice so many sweeps, and compare what the halves and the chains say."""
+        board, who, chains = self.board, np.concatenate([self.walkers.who, self.travellers.who]), len(worlds)
+        halves = np.zeros((2, chains, board.cells))
+        for chain, world in enumerate(worlds):
+            for part in range(2):
+                self.sweep(world, half, seed + 3 * chain + part + 1, halves[part, chain])
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
         shares = halves[:, :, cells] / half
         self.seen[cells] |= (shares > 0).any(axis=(0, 1))
-        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * budget.chains * half)
+        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * chains * half)
         differs = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
-        if budget.chains > 1:
+        if chains > 1:
             starts = shares[:, ::2].mean(axis=(0, 1)) - shares[:, 1::2].mean(axis=(0, 1))
             differs = np.maximum(differs, np.abs(starts))
         self.drift = float(differs.max())

@@ -100,20 +100,25 @@ def _line_sweeps(net, code, world, ways, walkers, sweeps, seed, counts):  # type
     points = len(ways.out_start) - 1
     path, goal = np.empty(points + 1, dtype=np.int64), np.full(len(world), -1, dtype=np.int64)
     stamp = np.zeros(points, dtype=np.int64)
+    most = np.diff(ways.out_start).max() + np.diff(ways.back_start).max()
+    near, value = np.empty(most, dtype=np.int64), np.empty(len(world), dtype=np.int64)
+    for u in walkers.who:
+        value[u] = code[world[u]]
     moved = np.zeros(len(walkers.chains), dtype=np.int64)
     number = 0
     for _ in range(sweeps):
         for p in range(len(walkers.chains)):
             movable = walkers.who[walkers.start[p] : walkers.start[p + 1]]
             for _ in range(walkers.chains[p]):
-                u = movable[np.random.randint(len(movable))]
+                u = movable[int(np.random.random() * len(movable))]
                 number += 3
-                size, chance = _ways_out(net, code, world, ways, u, path, goal, stamp, number)
+                size, chance = _ways_out(net, code, world, value, ways, u, path, goal, stamp, number, near)
                 if size > 0 and chance < 1.0 and np.random.random() >= chance:
                     chance = 0.0
                 for k in range(abs(size)):
                     if size > 0 and chance > 0.0:
                         world[path[k]] = goal[path[k]]
+                        value[path[k]] = code[goal[path[k]]]
                         moved[p] += 1
                     goal[path[k]] = -1
         for u in walkers.who:
@@ -122,7 +127,7 @@ def _line_sweeps(net, code, world, ways, walkers, sweeps, seed, counts):  # type
 
 
 @kernel
-def _ways_out(net, code, world, ways, u, path, goal, stamp, number):  # type: ignore[no-untyped-def]
+def _ways_out(net, code, world, value, ways, u, path, goal, stamp, number, near):  # type: ignore[no-untyped-def]
     """Draw who changes places if u takes another value: how many, less than 0 where they cannot; and the chance to.
 
     `path` lists them and `goal` is where each goes. In `stamp` are the points that a way has passed (`number`), those
@@ -132,10 +137,10 @@ def _ways_out(net, code, world, ways, u, path, goal, stamp, number):  # type: ig
     stays = ways.start[u + 1] - ways.start[u]
     if last - first < 2 or stays > STAYS or stays == 0:
         return 0, 0.0
-    target = first + np.random.randint(last - first - 1)
+    target = first + int(np.random.random() * (last - first - 1))
     target += target >= world[u]
-    onward = np.random.randint(2) == 0
-    on, back = (code[world[u]], code[target]) if onward else (code[target], code[world[u]])
+    onward = np.random.random() < 0.5
+    on, back = (value[u], code[target]) if onward else (code[target], value[u])
     path[0], goal[u] = u, target
     size, chance = 1, 1.0
     for i in range(ways.start[u], ways.start[u + 1]):
@@ -145,7 +150,7 @@ def _ways_out(net, code, world, ways, u, path, goal, stamp, number):  # type: ig
         at = ways.end[i] if onward else ways.begin[i]
         leaves = True
         while True:
-            many, v, cell = _step(net, code, world, ways, u, at, on, back)
+            many, v, cell = _step(net, code, value, ways, u, at, on, back, near)
             if many == 0 or size == len(path):
                 return -size, 0.0
             if leaves:
@@ -163,7 +168,7 @@ def _ways_out(net, code, world, ways, u, path, goal, stamp, number):  # type: ig
             stamp[at] = number
     for i in range(ways.start[u], ways.start[u + 1]):
         at = ways.begin[i] if onward else ways.end[i]
-        chance /= _step(net, code, world, ways, u, at, on, back)[0] + 1
+        chance /= _step(net, code, value, ways, u, at, on, back, near)[0] + 1
     for k in range(size):
         if not _differs(net, world, goal, goal[path[k]]):
             return -size, 0.0
@@ -171,26 +176,23 @@ def _ways_out(net, code, world, ways, u, path, goal, stamp, number):  # type: ig
 
 
 @kernel
-def _step(net, code, world, ways, u, at, on, back):  # type: ignore[no-untyped-def]
-    """How many lives lead away from a point, one of them drawn at random, and the cell that it goes to."""
-    found, drawn, cell = 0, -1, -1
+def _step(net, code, value, ways, u, at, on, back, near):  # type: ignore[no-untyped-def]
+    """How many lives, not u's, lead away from a point, one of them drawn at random, and the cell that it goes to."""
+    found = 0
     for j in range(ways.out_start[at], ways.out_start[at + 1]):
         v = ways.out[j]
-        if code[world[v]] == on and v != u:
-            c = _cell(net, code, v, back)
-            if c >= 0:
-                found += 1
-                if np.random.randint(found) == 0:
-                    drawn, cell = v, c
+        if value[v] == on and v != u and _cell(net, code, v, back) >= 0:
+            near[found] = v
+            found += 1
     for j in range(ways.back_start[at], ways.back_start[at + 1]):
         v = ways.back[j]
-        if code[world[v]] == back and v != u:
-            c = _cell(net, code, v, on)
-            if c >= 0:
-                found += 1
-                if np.random.randint(found) == 0:
-                    drawn, cell = v, c
-    return found, drawn, cell
+        if value[v] == back and v != u and _cell(net, code, v, on) >= 0:
+            near[found] = v
+            found += 1
+    if found == 0:
+        return 0, -1, -1
+    drawn = near[int(np.random.random() * found)]
+    return found, drawn, _cell(net, code, drawn, back if value[drawn] == on else on)
 
 
 @kernel
