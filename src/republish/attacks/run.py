@@ -94,7 +94,7 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
     Means(adversary, target.sightings is not None).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
-    history = target.history
+    history = attacked(target.history, name)
     known = adversary.known(history)
     if known.any() and history.truth is None:
         raise PolicyError(_NEEDS_TRUTH)
@@ -112,6 +112,12 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
     spared = known if kind_of(name).uses_known else nobody
     result = AttackResult.of(name, findings, least, spared)
     return replace(result, unclear=_unclear(findings, spared)) if kind_of(name).gives_up else result
+
+
+def attacked(history: History, name: str) -> History:
+    """What an attack looks at: snapshots, where batches have clocks of their own and values are excluded."""
+    excludes = kind_of(name).way == EXCLUDES
+    return history.snapshots if excludes and history.snapshots is not None else history
 
 
 def over_time(

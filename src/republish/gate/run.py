@@ -37,6 +37,7 @@ class Coming:
     """A release that was verified and is not committed: the table, its view, and who is in which group.
 
     In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved.
+    `held` are those whom batches count as they were.
     """
 
     release: AnyRelease
@@ -44,6 +45,7 @@ class Coming:
     seen: Memory
     cell: IntArray | None = None
     moved: Mapping[str, float] = field(default_factory=dict)
+    held: Membership | None = None
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -97,7 +99,8 @@ class WithDraft:
         seen, reasoning = self._coming.seen, self.reasoning
         group, code, row = (seen.columns[name] for name in ("group", "code", "row"))
         classes = None if reasoning is None else reasoning.respondents(self._coming.view).classes
-        return Membership(seen.people, group, code, row, classes, self._coming.cell)
+        coming = self._coming
+        return Membership(seen.people, group, code, row, classes, coming.cell, coming.held)
 
     def secret(self) -> Secret:
         return self._series.secret()

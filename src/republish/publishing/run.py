@@ -221,7 +221,7 @@ class OneProcess(Maker):
         from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
-        coming = Coming(self.checked.release, self.raw, self.seen)
+        coming = Coming(self.checked.release, self.raw, self.seen, held=self.checked.held)
         if self.cells is not None:
             coming = replace(coming, cell=self.checked.placed.cell, moved=self.cells.moved)
         source = WithDraft(self.series, coming)

@@ -69,7 +69,8 @@ class Zones:
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame, salt: int = 0) -> Zones:
-        return cls(*(frame[name].to_numpy() for name in _COLUMNS), salt=salt)
+        axis, cut, share, below, above = (frame[name].to_numpy() for name in _COLUMNS)
+        return cls(axis, cut, share, below, above, salt)
 
     def lead(self, rows: LedRow) -> IntArray:
         """The zone of everyone."""
@@ -128,8 +129,8 @@ def cut_zones(rows: LedRow, size: int, weights: FloatArray, salt: int = 0) -> tu
         if parent >= 0:
             cuts[parent][side] = this
     table = np.array(cuts, dtype=np.float64).reshape(-1, 5)
-    axis, below, above = (table[:, i].astype(np.int64) for i in (0, 3, 4))
-    return Zones(axis, table[:, 1], table[:, 2], below, above, salt), zone
+    axes, below, above = (table[:, i].astype(np.int64) for i in (0, 3, 4))
+    return Zones(axes, table[:, 1], table[:, 2], below, above, salt), zone
 
 
 def _best_cut(

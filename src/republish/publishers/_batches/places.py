@@ -11,7 +11,7 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.microdata import Microdata
 from republish.publishers._batches.past import BatchPast
-from republish.publishers._batches.renewal import BatchRules, Coming, tallied
+from republish.publishers._batches.renewal import BatchPlaces, BatchRules, tallied
 from republish.spatial.zones import LedRow, Zones, chances, cut_zones
 
 _ENOUGH = 0.7  # of the size make a closed batch
@@ -32,7 +32,7 @@ def first_zones(view: Microdata, past: BatchPast, size: int, weights: FloatArray
     return cut_zones(led_row(view), size, weights)
 
 
-def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
     """Everyone in a batch of her zone: those who were in one that lives stay in it, newcomers join any with room.
 
     Who finds no room waits for a new batch, which is made of those who wait in a zone once they are `size`.
@@ -41,7 +41,7 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     if not past.batches:
         part, fit = fit_parts(zone, view.codes, rules)
         home = np.where(fit, np.arange(len(fit)) + 1, 0)[part[zone]]
-        return Coming(home, home > 0, zones.joined(part))
+        return BatchPlaces(home, home > 0, zones.joined(part))
     living = np.zeros(past.batches + 1, dtype=np.bool_)
     living[past.record.stays.cohort[past.counted[~past.ended]]] = True
     home = np.where(living[past.home], past.home, 0)
@@ -63,10 +63,10 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     for at in np.flatnonzero((waiting >= rules.size) & fit):
         number += 1
         home[alone[zone[alone] == at]] = number
-    return Coming(home, ~past.same & (home > 0), zones)
+    return BatchPlaces(home, ~past.same & (home > 0), zones)
 
 
-def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
     """New batches of lives that begin: newcomers, and people with a value that they were not counted with last.
 
     Whoever comes back with the value of a life that ended is in none: two stays of one life would say more.
@@ -81,7 +81,7 @@ def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: 
         part, fit = fit_parts(zone, view.codes[begin], rules)
         home[begin] = np.where(fit, np.cumsum(fit) + past.batches, 0)[part[zone]]
         zones = zones.joined(part)
-    return Coming(home, ~past.same & (home > 0), zones)
+    return BatchPlaces(home, ~past.same & (home > 0), zones)
 
 
 def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntArray, BoolArray]:

@@ -30,7 +30,7 @@ class BatchRules:
     idle: BoolArray
 
 
-class Coming(NamedTuple):
+class BatchPlaces(NamedTuple):
     """The batch of every row, 0 for none, numbers above those of the past for batches that begin.
 
     `begins` are the rows whose lives want to be counted. Of somebody whom the same batch counts with another value the
@@ -42,7 +42,9 @@ class Coming(NamedTuple):
     zones: Zones
 
 
-def renewed(view: Microdata, past: BatchPast, coming: Coming, rules: BatchRules, memory: Memory) -> Grouping:
+def renewed(
+    view: Microdata, past: BatchPast, coming: BatchPlaces, rules: BatchRules, memory: Memory
+) -> Grouping:
     """The batches with the counts that they keep or take anew."""
     home, begins, _ = coming
     stays, old = past.record.stays, past.batches
@@ -94,7 +96,9 @@ def tallied(batch: IntArray, code: IntArray, batches: int) -> tuple[IntArray, In
     return np.bincount(batch, minlength=batches), most
 
 
-def _grouped(past: BatchPast, coming: Coming, counted: BoolArray, held: IntArray, memory: Memory) -> Grouping:
+def _grouped(
+    past: BatchPast, coming: BatchPlaces, counted: BoolArray, held: IntArray, memory: Memory
+) -> Grouping:
     """The grouping in which batches that count anybody are numbered from 0."""
     stays, home = past.record.stays, coming.home
     living = np.unique(home[counted])
