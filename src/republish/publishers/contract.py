@@ -44,11 +44,13 @@ class KeptSignatures:
 class Division:
     """How a view may be divided into parts that share no group: regions of space, or ranges of the Hilbert curve.
 
-    Whoever keeps a signature goes where most of those with the same signature are.
+    Whoever keeps a signature goes where most of those with the same signature are. With `together` groups of everybody
+    are decided on by one task, which is told no more than quasi-identifiers, values, and what is remembered.
     """
 
     along: str = "bang"
     signatures: KeptSignatures | None = None
+    together: bool = False
 
 
 class MustWait(CannotPublish):

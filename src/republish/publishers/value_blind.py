@@ -37,7 +37,7 @@ from republish.microdata import Microdata
 from republish.publishers._batches.past import BatchPast, recall_batches, remember_batches, sight_batches
 from republish.publishers._batches.places import closed_places, open_places
 from republish.publishers._batches.renewal import BatchRules, renewed
-from republish.publishers.contract import Publisher
+from republish.publishers.contract import Division, Publisher
 from republish.requirements import (
     EntropyLDiversity,
     LDiversity,
@@ -118,8 +118,13 @@ class ValueBlind(Publisher):
 
     @property
     def undivided(self) -> str | None:
-        """The bound is over everybody."""
-        return f"{self.name} bounds what is found out over all people together"
+        """One task decides on the batches of everybody; the rest is divided."""
+        return None
+
+    @property
+    def division(self) -> Division:
+        """The bound is over everybody, and so are zones."""
+        return Division(together=True)
 
     def in_two_tables(self) -> ValueBlind:
         return replace(self, whole=True)

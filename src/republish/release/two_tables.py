@@ -190,14 +190,14 @@ def build_two_tables(
     if batches.snapshots is None:
         people, of_people, cell = build_people(view, batch, cells, secret, *label)
         return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
-    listed, clock = _clocked(
+    listed, clock = clocked(
         batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values")
     )
     people, of_people, cell = build_people(view, listed, cells, secret, *label)
     return TwoTableRelease(view.schema, people, of_people, values, clock), Placed(batch, cell, listed)
 
 
-def _clocked(batches: Grouping, snapshots: Snapshots, number: IntArray) -> tuple[IntArray, pl.DataFrame]:
+def clocked(batches: Grouping, snapshots: Snapshots, number: IntArray) -> tuple[IntArray, pl.DataFrame]:
     """The batch that everyone is listed in, and when each was counted and how many were not then."""
     there = snapshots.listed >= 0
     listed = np.zeros(len(there), dtype=np.int32)

@@ -40,10 +40,10 @@ METHODS = {
     "every release a bound is computed on how many people anybody could determine from all releases together; a "
     "group that would exceed it does not change.",
     "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, "
-    "without a look at anybody's value, and stay together. A batch says how often each value occurred in it when it was "
-    "last counted. It is counted anew only when several people have left or changed, or several have come. Before every "
-    "release a bound is computed on how many people anybody could determine from all releases together; a batch that "
-    "would exceed it is not counted anew.",
+    "without a look at anybody's value, and stay together. A batch says how often each value occurred in it when it "
+    "was last counted. It is counted anew only when several people have left or changed, or several have come. Before "
+    "every release a bound is computed on how many people anybody could determine from all releases together; a batch "
+    "that would exceed it is not counted anew.",
     "js-reduce": _GROUPS
     + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
     "Before every release it works out what she believes of everyone from all releases so far, and puts people "

@@ -53,8 +53,8 @@ class WeighedBoard:
     """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
-    `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by chains
-    and blocks, `travellers`, who are in lines, by ways out.
+    `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by
+    chains and blocks, `travellers`, who are in lines, by ways out.
     """
 
     board: Board
