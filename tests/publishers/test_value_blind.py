@@ -111,7 +111,7 @@ def test_zones_that_are_not_fit_are_joined_with_the_next(
     zone = np.array([z for z, held in enumerate(zones) for _ in held])
     codes = np.array(["abc".index(value) for held in zones for value in held])
     part, found = fit_parts(zone, codes, rules(idle))
-    assert [int(part[zone == z][0]) for z in range(len(zones))] == parts
+    assert part.tolist() == parts
     totals = [
         Counter("".join(h for h, p in zip(zones, parts, strict=True) if p == k))
         for k in range(max(parts) + 1)
