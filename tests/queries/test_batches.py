@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metrics.twins import SECRET
 from queries.test_queries import DAY, TYPES, conditions, named, truth, view_of
-from republish.grouping import Grouping
+from republish.grouping import Grouping, Snapshots
 from republish.metrics import Workload, estimated_counts
 from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import Microdata, read_view
@@ -26,6 +26,7 @@ from republish.queries.spans import between
 from republish.release.release import build_release
 from republish.release.two_tables import TwoTableRelease, build_two_tables
 from republish.schema import Number, Schema
+from republish.spatial.zones import Zones
 
 
 def published(
@@ -73,6 +74,25 @@ def test_counterfeits_take_their_share_and_widen_the_bounds() -> None:
     # Of flu, flu, flu, gout one is nobody's.
     assert answer(release, "illness = 'flu' and age < 9") == (2.25, 2, 3)
     assert answer(release, "illness = 'gout' and age < 9") == (0.75, 0, 1)
+
+
+def test_somebody_who_waits_in_a_batch_may_have_any_value() -> None:
+    flu = SIX.values.to_list().index("flu")
+    listed = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
+    # The first batch counts flu, gout and, of somebody who left, flu; its third person waits.
+    snapshots = Snapshots(listed, np.zeros((1, 2), np.uint64), np.array([1, 2], np.int32), Zones.one())
+    batches = Grouping(
+        np.array([0, 0, -1, 1, 1, 1], dtype=np.int32),
+        np.array([0], dtype=np.int32),
+        np.array([flu], dtype=np.int32),
+        snapshots=snapshots,
+    )
+    release, placed = build_two_tables(SIX, batches, Grouping(listed), SECRET, 1)
+    assert placed.shown.tolist().count(0) == 0 and placed.group.tolist().count(0) == 1
+    assert release.clock is not None and sorted(release.clock["waiting"].to_list()) == [0, 1]
+    assert answer(release, "illness = 'flu' and age < 9") == (2.0, 1, 3)
+    assert answer(release, "illness = 'gout' and age < 9") == (1.0, 0, 2)
+    assert answer(release, "illness = 'ague' and age < 9") == (0.0, 0, 1)
 
 
 def test_somebody_without_a_batch_may_have_any_value() -> None:
@@ -258,7 +278,8 @@ def test_bounds_of_ranges_are_the_least_and_most_of_all_assignments(data) -> Non
     inside = data.draw(st.integers(0, meets))
     fits = [True] * held + [False] * (values - held)
     # Somebody whom the batch does not count may have a value that fits or not.
-    pools = [fits + [u] * max(people - values, 0) for u in (False, True)]
+    uncounted = data.draw(st.integers(max(people - values, 0), people))
+    pools = [fits + [u] * uncounted for u in (False, True)]
     lives = [[True] * inside + [i < extra for i in range(meets - inside)] for extra in (0, meets - inside)]
     totals = [
         sum(own and value for own, value in zip([*lived, *[False] * (people - meets)], order, strict=False))
@@ -266,7 +287,7 @@ def test_bounds_of_ranges_are_the_least_and_most_of_all_assignments(data) -> Non
         for pool in pools
         for order in set(itertools.permutations(pool, people))
     ]
-    assert _bounds(people, values, held, inside, meets) == (min(totals), max(totals))
+    assert _bounds(people, values, held, inside, meets, uncounted) == (min(totals), max(totals))
 
 
 def test_groups_that_are_cells_and_batches_say_what_one_table_says() -> None:

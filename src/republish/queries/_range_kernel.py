@@ -47,7 +47,9 @@ def count_ranges(asked, against, low, high, table, batches):  # type: ignore[no-
         for b in touched[:reached]:
             first, last = batches.first[b], batches.first[b + 1]
             held = members_between(batches.places, first, last, low[query], high[query])
-            few, many = _bounds(batches.people[b], last - first, held, inside[b], meets[b])
+            few, many = _bounds(
+                batches.people[b], last - first, held, inside[b], meets[b], batches.uncounted[b]
+            )
             if b == 0:
                 few, many = 0, meets[0]
             guess = likely[b] * held / (last - first) if last > first else 0.0
@@ -83,9 +85,11 @@ def _gather(table, among, share, doubtful, sums):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _bounds(people, values, held, inside, meets):  # type: ignore[no-untyped-def]
-    """Fewest and most of a batch's people who match: `held` of its `values` and `meets` people fit, `inside` surely."""
-    unknown = max(people - values, 0)
-    many = min(min(meets, held) + unknown, meets)
-    others = min(people, values, values - held + people - inside) + unknown
+def _bounds(people, values, held, inside, meets, uncounted):  # type: ignore[no-untyped-def]
+    """Fewest and most of a batch's people who match: `held` of its `values` and `meets` people fit, `inside` surely.
+
+    `uncounted` people may have any value.
+    """
+    many = min(min(meets, held) + uncounted, meets)
+    others = min(people, values, values - held + people - inside) + uncounted
     return people - min(others, people), many

@@ -19,7 +19,8 @@ people and values that together touch every possible pair: over all sets Y of cl
 For `A and value in V` this is min(people whose cell meets A, values in V). The contrary of a query is a query: at most
 that many people do not match, so at least P less that many do; for `A and value in V` these are
 max(0, people whose cell lies in A + values in V - N). Where P > N, P - N people have values that the batch does not
-count; they are added to the upper bound, as far as their cells fit. Somebody without a batch may have any value, also
+count, and where it was counted in an earlier release, those who wait; they are added to the upper bound, as far as
+their cells fit. Somebody without a batch may have any value, also
 one that is published nowhere: she counts in the upper bound where some value would make her match, in the lower one
 where every value would. Bounds of people in different batches add up.
 """
@@ -38,7 +39,7 @@ from republish.queries._kernel import CompiledQueries, EstimateTable, count_all,
 from republish.queries._range_kernel import count_ranges
 from republish.queries.compiled import estimate_table, packed, people_table, starts
 from republish.queries.spans import Span, Term, none_of, runs
-from republish.release.two_tables import TwoTableRelease
+from republish.release.two_tables import BATCH, WAITING, TwoTableRelease
 
 
 class Asked(NamedTuple):
@@ -118,11 +119,12 @@ def _batch_table(release: TwoTableRelease, places: IntArray) -> BatchTable:
     batch = np.concatenate([np.zeros(len(places), np.int64), release.values.group.astype(np.int64)])
     twice = np.concatenate([places, places])
     order = np.lexsort((twice, batch))
-    return BatchTable(
-        twice[order],
-        np.searchsorted(batch[order], np.arange(count + 2)).astype(np.int64),
-        np.bincount(release.batch, minlength=count + 1).astype(np.int64),
-    )
+    first = np.searchsorted(batch[order], np.arange(count + 2)).astype(np.int64)
+    people = np.bincount(release.batch, minlength=count + 1).astype(np.int64)
+    uncounted = np.maximum(people - np.diff(first), 0)
+    if release.clock is not None:
+        uncounted[release.clock[BATCH].to_numpy()] = release.clock[WAITING].to_numpy()
+    return BatchTable(twice[order], first, people, uncounted)
 
 
 def _without_batch(
