@@ -17,7 +17,7 @@ EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter
 PYTEST   := PYTHONDONTWRITEBYTECODE= REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
-  reproduce chromium java postgres lint format clean
+  reproduce chromium r java postgres lint format clean
 .NOTPARALLEL:
 
 $(READY): pyproject.toml
@@ -37,15 +37,19 @@ $(POSTGRES): $(READY)
 demo: $(READY)
 	$(BIN)/republish demo
 
-# $(call apt,CHECK,PACKAGE,TESTS): installs a Debian package where that is allowed, else says what will be missing.
+# $(call apt,CHECK,PACKAGE,TESTS,OPTIONS): installs a Debian package where that is allowed, else says what will be missing.
 define apt
 @$(1) > /dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
-  && export DEBIAN_FRONTEND=noninteractive && { apt-get install -y -qq $(2) || { apt-get update -qq && apt-get install -y -qq $(2); }; } > /dev/null 2>&1; } \
+  && export DEBIAN_FRONTEND=noninteractive && { apt-get install -y -qq $(4) $(2) || { apt-get update -qq && apt-get install -y -qq $(4) $(2); }; } > /dev/null 2>&1; } \
   || echo "the package $(2) is missing and could not be installed: $(3) tests will be skipped"
 endef
 
 chromium:
 	$(call apt,command -v chromium,chromium,browser)
+
+# R alone: with what the package recommends come compilers.
+r:
+	$(call apt,command -v Rscript,r-base-core,R,--no-install-recommends)
 
 java:
 	$(call apt,command -v java,openjdk-17-jre-headless,Spark)
@@ -58,7 +62,7 @@ postgres:
 	@[ "$$(id -u)" != 0 ] || rm -f $(NO_MAIN)
 
 # The extras are tested where Java and the programs of PostgreSQL are there; what is left out is said at the end.
-test: $(READY) chromium $(EXTRAS)
+test: $(READY) chromium r $(EXTRAS)
 	$(PYTEST) -m 'not long' $(addprefix --ignore=tests/,$(LEAVE))
 	@[ -n '$(JAVA)$(filter spark,$(LEAVE))' ] || echo "left out: tests/spark, as there is no java; make test-spark installs it"
 	@[ -n '$(INITDB)$(filter postgres,$(LEAVE))' ] || echo "left out: tests/postgres, as there is no PostgreSQL; make test-postgres installs it"

@@ -18,10 +18,11 @@ from republish import (
     Schema,
     Series,
     TauSafety,
-    TwoTables,
     ValueBlind,
 )
 from republish.publishers import Publisher
+from republish.release.forms import TwoTables
+from republish.requirements import LDiversity, Requirement
 from republish.schema import Column, Ordered
 
 DOMAIN = ("a", "b", "c", "d", "e")
@@ -101,3 +102,25 @@ def test_about_says_that_counterfeits_do_not_hide_new_values(
     series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": values}))
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     assert any("for the first time" in limit for limit in about["not_promised_over_the_series"]) == told
+
+
+@pytest.mark.parametrize(
+    ("require", "said"),
+    [((), [True, True, False]), ((LDiversity(2),), [True, True, True])],
+    ids=["k alone", "l too"],
+)
+def test_about_says_what_batches_that_are_cut_do_not_promise(
+    tmp_path: Path, require: tuple[Requirement, ...], said: list[bool]
+) -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    series = Series.create(tmp_path / "s", schema, Mondrian(2, require), form=TwoTables(2))
+    series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    found = about["not_promised_over_the_series"]
+    beginnings = (
+        "Of sensitive values nothing",
+        "Batches are cut anew",
+        "Where batches are cut depends on values",
+    )
+    assert [any(limit.startswith(begin) for limit in found) for begin in beginnings] == said
+    assert about["promised_over_the_series"] == ["kept-cuts"]

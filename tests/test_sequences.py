@@ -365,6 +365,12 @@ class WholeBucketWeeks(AngelizedWeeks):
     publisher = lambda m: TauSafety(m, compromised=0.04)  # noqa: E731
 
 
+class HiddenBatchWeeks(AngelizedWeeks):
+    """The same, and quasi-identifiers exclude no batch; made in one piece."""
+
+    form = TwoTables(k=2, hide_batch=True)
+
+
 class BucketizedWeeks(Weeks):
     """What an adversary believes, with values by batch."""
 
@@ -401,13 +407,14 @@ MACHINES = [
     PaddedCorSplitWeeks,
     AngelizedWeeks,
     WholeBucketWeeks,
+    HiddenBatchWeeks,
     BucketizedWeeks,
     JSReduceWeeks,
     BayFrameWeeks,
 ]
 
 
-DIVIDED = [weeks for weeks in MACHINES if weeks is not WholeBucketWeeks]
+DIVIDED = [weeks for weeks in MACHINES if weeks not in (WholeBucketWeeks, HiddenBatchWeeks)]
 
 
 @pytest.fixture(autouse=True)

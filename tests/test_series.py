@@ -88,7 +88,10 @@ def test_about_says_what_is_promised_and_nothing_secret(series: Series, views: l
     series.publish(views[0], as_of=WEEKS[0])
     about = json.loads((series.root / "releases" / "0001" / "about.json").read_text())
     assert about["requirements"] == "k=5,l=3"
-    assert about["promised_over_the_series"] == ["nothing: each release is protected alone"]
+    assert about["promised_over_the_series"] == []
+    assert about["not_promised_over_the_series"][0].startswith(
+        "Nothing is promised over the series: each release"
+    )
     assert about["as_of"] == WEEKS[0]
     assert "seed" not in json.dumps(about)
 

@@ -24,7 +24,7 @@ class Regions(NamedTuple):
 
     Coordinates are those of a view's points. A range from -inf, the missing value, to a value holds missing values
     and all others; one from -inf to -inf missing values alone. A group's rows lie in its region and in no region
-    of a level as high or higher. Without levels regions do not overlap.
+    of a level as high or higher. Without levels a group may have rows anywhere in its region.
     """
 
     low: FloatArray
@@ -36,8 +36,8 @@ class Snapshots(NamedTuple):
     """What counts that were taken earlier are about.
 
     `listed` is the batch of every row of the view, also where its value is not counted yet, -1 for none. `held` are the
-    pseudonyms of those whom the rows of counterfeits stand for: people who left or changed since. `as_of` is the release
-    in which each batch was counted, `zones` what led people to new batches.
+    pseudonyms of those whom the rows of counterfeits stand for: people who left or changed since. `as_of` is the
+    release in which each batch was counted, `zones` what led people to new batches.
     """
 
     listed: IntArray
@@ -68,6 +68,11 @@ class Grouping:
             (int(part.max()) for part in (self.group, self.counterfeit_group) if part.size), default=-1
         )
         return highest + 1
+
+    @property
+    def listed(self) -> IntArray:
+        """The group that every row is listed in, which may not count it yet; -1 for none."""
+        return self.group if self.snapshots is None else self.snapshots.listed
 
     @property
     def suppressed(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from republish.arrays import FloatArray, IntArray, WordArray
+from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.errors import SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.requirements import Whole
@@ -39,7 +39,8 @@ class Axis:
     """How the coordinates of one quasi-identifier are read.
 
     `low` and `high` bound the domain, `width` is what a group's extent is divided by. `labels` are the
-    texts of the positions (ordered and category), `hierarchy` the leaf ranges where there is one.
+    texts of the positions (ordered and category), `hierarchy` the leaf ranges where there is one. A cell that reaches
+    one of the `ends`, the least and the greatest coordinate that any view had, is published open there.
     """
 
     column: Column
@@ -48,6 +49,7 @@ class Axis:
     labels: tuple[str, ...] = ()
     hierarchy: Tree | None = None
     whole_numbers: bool = False
+    ends: tuple[float, float] | None = None
 
     @property
     def kind_code(self) -> int:
@@ -71,7 +73,8 @@ class Microdata:
     `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
     its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
     are sorted, and no identifier is left. `compromised` is what outsiders know of single rows. Where the view is
-    only a part of a table, `at_large` is what that table says of its sensitive values.
+    only a part of a table, `at_large` is what that table says of its sensitive values. The first `known` values are
+    those that earlier releases showed or the schema lists; the others are new.
     """
 
     schema: Schema
@@ -84,6 +87,7 @@ class Microdata:
     people: WordArray | None = None
     compromised: Compromised | None = None
     at_large: Whole | None = None
+    known: int = 0
 
     @property
     def rows(self) -> int:
@@ -101,6 +105,26 @@ class Microdata:
         if self.at_large is not None:
             return self.at_large
         return whole_of(self.schema.sensitive, self.codes, self.values)
+
+    def only(self, rows: IntArray) -> Microdata:
+        """The view of some of its rows, under pseudonyms, with the same values."""
+        return replace(
+            self,
+            identifiers=None,
+            points=np.ascontiguousarray(self.points[:, rows]),
+            codes=self.codes[rows],
+            insensitive=self.insensitive[rows] if self.insensitive.width else self.insensitive,
+            people=None if self.people is None else self.people[rows],
+            compromised=None,
+        )
+
+    def without(self, rows: BoolArray) -> Microdata:
+        """The view as if these rows had not been in it: new values that only they have are not of it."""
+        left = self.only(np.flatnonzero(~rows))
+        stays = np.arange(len(self.values)) < self.known
+        stays[left.codes] = True
+        number = np.cumsum(stays, dtype=np.int32) - 1
+        return replace(left, codes=number[left.codes], values=self.values.filter(pl.Series(stays)))
 
     def pseudonymous(self, secret: Secret) -> Microdata:
         """The view with pseudonyms for identifiers, its rows in their order: none is left of the source's."""
@@ -181,8 +205,16 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
         if schema.sensitive is not None
         else no_codes(table.height)
     )
+    listed = () if schema.sensitive is None else schema.sensitive.closed or ()
     return Microdata(
-        schema, identifiers, points, tuple(axes), codes, values, table.select(schema.insensitive)
+        schema,
+        identifiers,
+        points,
+        tuple(axes),
+        codes,
+        values,
+        table.select(schema.insensitive),
+        known=len(listed) if known_values is None else len(known_values),
     )
 
 

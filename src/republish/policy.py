@@ -19,7 +19,7 @@ from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.publishers import Publisher, make_publisher, parameters_of
-from republish.release.forms import KEPT_CUTS, TwoTables, form_from
+from republish.release.forms import TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.m_uniqueness import Uniqueness
 from republish.schema import Schema, schema_from_mapping, schema_to_mapping
@@ -128,7 +128,10 @@ class Policy:
         """The promises as the ledger records them."""
         promises: dict[str, Any] = {
             "one_table": requirements_text(self.requirements),
-            "series": [*self.publisher.series_promises, *((KEPT_CUTS,) if self.form is not None else ())],
+            "series": [
+                *self.publisher.series_promises,
+                *(self.form.series_promises if self.form is not None else ()),
+            ],
         }
         if self.form is not None:
             promises["people"] = self.form.requirement.text
@@ -142,7 +145,9 @@ class Policy:
         if self.publisher.series_promises:
             return list(self.promises["series"])
         nothing = "nothing: each release is protected alone"
-        return [nothing] if self.form is None else [KEPT_CUTS, f"of sensitive values {nothing}"]
+        if self.form is None:
+            return [nothing]
+        return [*self.form.series_promises, f"of sensitive values {nothing}"]
 
     def document(self) -> dict[str, Any]:
         """What `series.toml` says."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -199,6 +199,11 @@ class Series:
         ]
         return NEWEST_ROWS if NEWEST_ROWS in told else SUMS_OF_CELLS
 
+    @property
+    def open_ends(self) -> bool:
+        """Whether outermost cells of people are published open; series in two tables made earlier tell their ends."""
+        return any(entry.payload.get("open_ends", False) for entry in self.ledger.entries())
+
     def compromised_file(self, number: int) -> str | None:
         """The name of the newest file of what outsiders know of people in a release, where there is one."""
         return self.ledger.entries().compromised_file(number)
@@ -269,6 +274,7 @@ class Series:
         compromised: Any = None,
         engine: Engine | None = None,
         meant: Collection[str] = (),
+        truth: Sequence[Any] = (),
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -277,9 +283,10 @@ class Series:
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
-        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one.
+        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one. `truth`
+        are the raw views of all earlier releases, for a gate with linkage or presence.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)

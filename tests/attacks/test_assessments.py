@@ -10,8 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import two_tables
 from report.marked import MARK, make, view
 from republish import Adversary, JSReduce, LedgerError, Mondrian, PolicyError, Series, attack
+from republish.attacks import IdentityResult
 from republish.attacks.assessments import Assessment, assess, keep, kept
 from republish.publishing.maintenance import forget, withdraw
 
@@ -69,6 +71,24 @@ def test_raw_views_serve_attacks_that_match(marked: Series) -> None:
         assess(marked, Adversary(), ["matched", "tau"], views=views)
     with pytest.raises(PolicyError, match="3 releases, 2 views"):
         assess(marked, Adversary(), ["tau"], views=views[:2])
+
+
+def test_attacks_that_seek_no_value_have_figures_of_their_own_after_each_release(tmp_path: Path) -> None:
+    views = [two_tables.view(week) for week in (1, 2, 3)]
+    series = two_tables.make(tmp_path / "two", 3)
+    found = assess(series, Adversary(), views=views)
+    assert list(found.identities) == ["linkage", "presence"]
+    assert "linkage" not in {*found.found, *found.left_out}
+    alone = two_tables.make(tmp_path / "one", 1)  # the same series when its first release was the last
+    for name, after in found.identities.items():
+        (last,) = attack(series, Adversary(), [name], views=views)
+        (first,) = attack(alone, Adversary(), [name], views=views[:1])
+        assert isinstance(last, IdentityResult) and isinstance(first, IdentityResult)
+        assert (len(after), after[0], after[-1]) == (3, first.overall, last.overall)
+    keep(series, found)
+    assert kept(series) == [found]
+    series.ledger.close()
+    alone.ledger.close()
 
 
 def test_progress_counts_releases_of_all_attacks(marked: Series) -> None:

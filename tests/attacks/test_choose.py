@@ -56,7 +56,7 @@ def test_where_no_attack_can_be_made_every_reason_is_told_once() -> None:
         (Means(Adversary(), views=True, foreign=True), "minimality", "cannot be run again"),
         (Means(Adversary(), views=True, after_each=True), "suppression", "no figures after each release"),
         (Means(Adversary(), views=True, after_each=True), "matched", "make it alone"),
-        (Means(Adversary(), views=True, after_each=True), "linkage", "no figures after each release"),
+        (Means(Adversary(), after_each=True), "linkage", "raw views"),
         (Means(Adversary()), "presence", "raw views"),
         (Means(Adversary(), in_parts=("tau", "beliefs")), "linear", "all people and releases at once"),
         (Means(Adversary(), in_parts=("tau", "beliefs")), "beliefs", "how values follow each other"),

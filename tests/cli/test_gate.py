@@ -43,6 +43,25 @@ def init(folder: Path, gate: str = GATE) -> Any:
     )  # fmt: skip
 
 
+def test_raw_views_for_linkage_come_from_a_folder(folder: Path) -> None:
+    assert init(folder, "max_alone=1,max_shown_present=1").exit_code == 0
+    truth = folder / "truth"
+    truth.mkdir()
+    assert run("publish", folder / "s", folder / "1.csv").exit_code == 0
+    refused = run("publish", folder / "s", folder / "2.csv")
+    assert isinstance(refused.exception, PolicyError)
+    assert "--truth DIR" in str(refused.exception)
+    (folder / "1.csv").rename(truth / "1.csv")
+    done = run("publish", folder / "s", folder / "2.csv", "--truth", truth)
+    assert "linkage: max_alone " in done.output
+    assert "presence: max_shown_present " in done.output
+    (folder / "2.csv").rename(truth / "2.csv")
+    again = run("verify", folder / "s", "--gate", "--truth", truth)
+    assert "gate: passed" in again.output
+    alone = run("verify", folder / "s", "--truth", truth)
+    assert "add --gate" in str(alone.exception)
+
+
 def test_a_gate_from_init_to_show(folder: Path) -> None:
     made = init(folder)
     assert made.exit_code == 0, made.output

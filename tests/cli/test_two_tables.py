@@ -54,6 +54,18 @@ def test_init_makes_the_form_and_says_what_it_means(folder: Path, tmp_path: Path
     assert "form: one table" in ok("init", tmp_path / "one", *words)
 
 
+def test_init_hides_batches_where_asked(folder: Path, tmp_path: Path) -> None:
+    words = ["--schema", folder / "schema.toml", "--publisher", "tau-safety", "-p", "m=3"]
+    said = ok("init", tmp_path / "s", *words, "--form", "two-tables", "--hide-batch")
+    assert "so fine that at least 5 of one batch look alike" in said
+    assert "kept-cuts" in said and "hidden-batch" in said
+    document = tomllib.loads((tmp_path / "s" / "series.toml").read_text())
+    assert document["form"] == {"name": "two-tables", "k": 5, "presence": "protected", "hide_batch": True}
+    assert "go with --form two-tables" in refused("init", tmp_path / "one", *words, "--hide-batch")
+    ok("publish", tmp_path / "s", folder / "view.csv")
+    assert "hidden-batch" in ok("verify", tmp_path / "s")
+
+
 def test_parameters_that_are_not_given_are_those_that_serve_two_tables(folder: Path, tmp_path: Path) -> None:
     words = ["--schema", folder / "schema.toml", "--publisher", "js-reduce", "--form", "two-tables"]
     ok("init", tmp_path / "usual", *words)

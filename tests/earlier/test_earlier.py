@@ -12,6 +12,8 @@ from republish import Series
 from republish.ledger.archive import restore
 from republish.secret import VARIABLE
 
+SAID_BETTER = ("tool", "promised_over_the_series", "not_promised_over_the_series")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -27,7 +29,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def released(series: Series) -> dict[str, bytes]:
-    """Every file that may leave the house; the version of the tool aside."""
+    """Every file that may leave the house; the version of the tool and the words on the series aside."""
     files = {
         f"{number}/{path.name}": path.read_bytes()
         for number in range(1, len(series.records) + 1)
@@ -35,7 +37,7 @@ def released(series: Series) -> dict[str, bytes]:
     }
     for name, data in files.items():
         if name.endswith("about.json"):
-            files[name] = json.dumps({**json.loads(data), "tool": None}).encode()
+            files[name] = json.dumps(json.loads(data) | dict.fromkeys(SAID_BETTER)).encode()
     return files
 
 

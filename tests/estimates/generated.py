@@ -57,3 +57,24 @@ def in_one(view: Microdata, size: int = 10) -> Release:
 
 def in_two(view: Microdata, batches: Grouping, k: int = 5) -> TwoTableRelease:
     return build_two_tables(view, batches, neighbours(view, k), SECRET, 1)[0]
+
+
+def by_value(view: Microdata, size: int, seed: int, m: int = 4) -> Grouping:
+    """Groups with signatures: each takes people of m values, drawn from all who have one of them."""
+    rng = np.random.default_rng(seed)
+    kinds, count = np.unique(view.codes), max(view.rows // size, 3)
+    signatures = np.array([rng.choice(kinds, m, replace=False) for _ in range(count)])
+    group = np.empty(view.rows, dtype=np.int64)
+    for kind in kinds.tolist():
+        fitting = np.flatnonzero((signatures == kind).any(axis=1))
+        own = np.flatnonzero(view.codes == kind)
+        group[own] = rng.choice(fitting if len(fitting) else count, len(own))
+    return Grouping(np.unique(group, return_inverse=True)[1].astype(np.int32))
+
+
+def balanced(view: Microdata, size: int, seed: int) -> Grouping:
+    """Groups in which every value has the same share, as nearly as that goes."""
+    order = np.lexsort((np.random.default_rng(seed).random(view.rows), view.codes))
+    group = np.empty(view.rows, dtype=np.int32)
+    group[order] = np.arange(view.rows) % (view.rows // size)
+    return Grouping(group)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from estimates.generated import PAY, at_random, in_one, in_two, neighbours, workers
+from estimates.generated import PAY, at_random, balanced, by_value, in_one, in_two, neighbours, workers
 from metrics.twins import SECRET
 from republish.errors import PolicyError
 from republish.estimates import compare_regressions
@@ -80,7 +80,7 @@ def test_rows_that_lack_a_value_are_left_out() -> None:
         ("pay ~ height", "em", "columns of the release, each once: age, gender, ward"),
         ("age ~ gender", "em", "what is explained is pay"),
         ("age > 3 ~ gender", "em", "what is explained is pay"),
-        ("pay ~ age", "magic", "spread, aggregate, em"),
+        ("pay ~ age", "magic", "spread, aggregate, inverse, em"),
         ("pay ~ ward", "em", "takes quasi-identifiers"),
     ],
 )
@@ -97,28 +97,72 @@ def test_too_few_batches_are_refused() -> None:
         release.regress("pay ~ age", "em")
 
 
-def compared(method: str, seed: int, slope: float) -> dict[str, float]:
-    view = workers(800, seed=300 + seed, slope=slope)
-    return compare_regressions(in_two(view, at_random(view, 20, seed=seed)), view, "pay ~ age", method)["age"]
+BATCHES = {
+    "random": lambda view, seed: at_random(view, 20, seed),
+    "neighbours": lambda view, seed: neighbours(view, 20),
+    "by value": lambda view, seed: by_value(view, 40, seed),
+    "balanced": lambda view, seed: balanced(view, 20, seed),
+}
+
+
+def compared(batches: str, method: str, seed: int, slope: float) -> dict[str, dict[str, float]]:
+    view = workers(1000, seed=300 + seed, slope=slope)
+    release = in_two(view, BATCHES[batches](view, seed))
+    return compare_regressions(release, view, "pay ~ age + gender", method)
+
+
+def held(found: list[dict[str, float]]) -> float:
+    return float(np.mean([one["low"] <= one["true"] <= one["high"] for one in found]))
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+@pytest.mark.parametrize("slope", [0.0, 0.03, 0.08])
+def test_intervals_hold_the_truth(batches: str, slope: float) -> None:
+    found = [compared(batches, "auto", seed, slope) for seed in range(30)]
+    assert held([one[name] for one in found for name in ("age", "gender[m]")]) >= 0.9
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+@pytest.mark.parametrize("method", ["spread", "aggregate", "inverse", "em"])
+def test_intervals_of_every_method_hold_the_truth(batches: str, method: str) -> None:
+    found = [compared(batches, method, seed, 0.08) for seed in range(10 if method == "em" else 40)]
+    assert held([one[name] for one in found for name in ("age", "gender[m]")]) >= 0.9
 
 
 @pytest.mark.parametrize(
-    "method, slope", [("aggregate", 0.0), ("aggregate", 0.08), ("em", 0.0), ("spread", 0.0)]
+    "batches, chosen", [("random", "aggregate"), ("neighbours", "aggregate"), ("by value", "inverse")]
 )
-def test_intervals_of_coefficients_hold_the_truth(method: str, slope: float) -> None:
-    found = [compared(method, seed, slope) for seed in range(30)]
-    held = [abs(one["estimated"] - one["true"]) <= 1.96 * one["standard_error"] for one in found]
-    assert sum(held) >= 0.85 * 30
+def test_batches_tell_how_they_were_made(batches: str, chosen: str) -> None:
+    view = workers(1000, seed=5)
+    found = in_two(view, BATCHES[batches](view, 5)).regress("pay ~ age")
+    assert found.method == chosen
+    assert "scatter as those do" in found.notes[-1]
+
+
+def test_where_no_assumption_is_borne_out_intervals_are_bounds() -> None:
+    view = workers(1000, seed=5)
+    release = in_two(view, by_value(view, 40, 5))
+    found, spread = release.regress("pay ~ age", "aggregate"), release.regress("pay ~ age", "spread")
+    assert "do not scatter" in found.notes[0]
+    assert found.intervals == spread.intervals
+    low, high = spread.intervals[1]
+    assert spread.standard_errors[1] == pytest.approx((high - low) / 3.92, rel=1e-3)
 
 
 def test_what_batches_bear_out_is_nearer_than_the_even_spread() -> None:
     # Both lean towards 0 where values follow columns inside batches, and say so.
-    spread, likeliest = (
-        [abs(one["estimated"] - one["true"]) for one in (compared(method, seed, 0.08) for seed in range(10))]
-        for method in ("spread", "em")
+    spread, likeliest, auto = (
+        np.mean(
+            [
+                abs(one["estimated"] - one["true"])
+                for one in (compared("random", method, seed, 0.08)["age"] for seed in range(10))
+            ]
+        )
+        for method in ("spread", "em", "auto")
     )
-    assert np.mean(likeliest) < 0.9 * np.mean(spread)
-    assert "lean towards 0" in in_one(VIEW).regress("pay ~ age").notes[-1]
+    assert likeliest < 0.9 * spread
+    assert auto < 0.5 * spread
+    assert "lean towards 0" in in_one(VIEW).regress("pay ~ age", "em").notes[0]
 
 
 @pytest.mark.parametrize("form", ["one", "two"])

@@ -49,7 +49,7 @@ def test_what_an_analyst_loses_is_measured_with_the_view() -> None:
     assert exact.regression is None
     fitted = measure(publish(view, list(range(6))).release, view, queries=0, regress="illness = 'a' ~ age")
     assert fitted.regression is not None
-    assert list(fitted.regression["age"]) == ["true", "estimated", "standard_error"]
+    assert list(fitted.regression["age"]) == ["true", "estimated", "standard_error", "low", "high"]
     with pytest.raises(PolicyError, match="give the view"):
         measure(publish(view, [0] * 6).release, regress="illness = 'a' ~ age")
 

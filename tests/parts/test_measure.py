@@ -40,7 +40,7 @@ PUBLISHERS = {
     "js-reduce": JSReduce(4, 0.4, 0.3, crowd=4),
 }
 
-NOT_IN_PARTS = ("kl_divergence", "record_linkage", "value_query_error", "information_kept")
+NOT_IN_PARTS = ("kl_divergence", "record_linkage")
 
 
 @pytest.fixture(scope="module")

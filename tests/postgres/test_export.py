@@ -118,7 +118,10 @@ def test_comments_say_what_is_promised_and_what_columns_are(awkward: Series, url
     assert table.comment.startswith(f"republish release 1, as of {about['as_of']}. 40 rows in ")
     assert "Publisher: mondrian (k=3" in table.comment
     assert all(promise.rstrip(".") in table.comment for promise in about["every_group_satisfies"])
-    assert "Promised over the series: nothing: each release is protected alone." in table.comment
+    assert "Promised over the series: nothing." in table.comment
+    assert (
+        "Not promised: Nothing is promised over the series: each release is protected alone" in table.comment
+    )
     comments = {column.name: column.comment for column in table.columns}
     assert all(comments.values())
     assert comments["age_lo"] == "age (quasi-identifier, number): lowest value of the row's group."

@@ -8,19 +8,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metrics.twins import SECRET
 from queries.test_queries import DAY, TYPES, conditions, named, truth, view_of
-from republish.grouping import Grouping
+from republish.grouping import Grouping, Snapshots
 from republish.metrics import Workload, estimated_counts
+from republish.metrics.boxes import sensitive_ranks
 from republish.microdata import Microdata, read_view
 from republish.queries import count_many, parse_condition
 from republish.queries._batch_kernel import _most_pairs
+from republish.queries._range_kernel import _bounds
+from republish.queries.batches import Asked, count_values
+from republish.queries.density import density
+from republish.queries.spans import between
 from republish.release.release import build_release
 from republish.release.two_tables import TwoTableRelease, build_two_tables
 from republish.schema import Number, Schema
+from republish.spatial.zones import Zones
 
 
 def published(
@@ -68,6 +74,25 @@ def test_counterfeits_take_their_share_and_widen_the_bounds() -> None:
     # Of flu, flu, flu, gout one is nobody's.
     assert answer(release, "illness = 'flu' and age < 9") == (2.25, 2, 3)
     assert answer(release, "illness = 'gout' and age < 9") == (0.75, 0, 1)
+
+
+def test_somebody_who_waits_in_a_batch_may_have_any_value() -> None:
+    flu = SIX.values.to_list().index("flu")
+    listed = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
+    # The first batch counts flu, gout and, of somebody who left, flu; its third person waits.
+    snapshots = Snapshots(listed, np.zeros((1, 2), np.uint64), np.array([1, 2], np.int32), Zones.one())
+    batches = Grouping(
+        np.array([0, 0, -1, 1, 1, 1], dtype=np.int32),
+        np.array([0], dtype=np.int32),
+        np.array([flu], dtype=np.int32),
+        snapshots=snapshots,
+    )
+    release, placed = build_two_tables(SIX, batches, Grouping(listed), SECRET, 1)
+    assert placed.shown.tolist().count(0) == 0 and placed.group.tolist().count(0) == 1
+    assert release.clock is not None and sorted(release.clock["waiting"].to_list()) == [0, 1]
+    assert answer(release, "illness = 'flu' and age < 9") == (2.0, 1, 3)
+    assert answer(release, "illness = 'gout' and age < 9") == (1.0, 0, 2)
+    assert answer(release, "illness = 'ague' and age < 9") == (0.0, 0, 1)
 
 
 def test_somebody_without_a_batch_may_have_any_value() -> None:
@@ -165,19 +190,23 @@ def test_estimates_of_a_workload_are_those_of_a_slow_twin() -> None:
     name = asked.values.to_list()
     shown = values.rest["illness"].to_list()
     cells = release.people.cells[0]
-    found = []
+    lowest, weight = density(cells, release.people.sizes)
+    evenly, found = [], []
     for low, high, first, last in zip(
         asked.low[:, 0], asked.high[:, 0], asked.value_low, asked.value_high, strict=True
     ):
         wanted = set(name[int(first) : int(last) + 1])
-        total = 0.0
+        even = total = 0.0
         for group, batch in zip(release.people.group - 1, release.batch, strict=True):
             inside = range(int(cells.low[group]), int(cells.high[group]) + 1)
             own = [v for v, b in zip(shown, values.group, strict=True) if batch in (0, b)]
             assert batch == 0 or len(own) == sizes[batch - 1]
-            total += np.mean([low <= x <= high for x in inside]) * np.mean([v in wanted for v in own])
+            there, ill = [low <= x <= high for x in inside], np.mean([v in wanted for v in own])
+            even += np.mean(there) * ill
+            total += np.average(there, weights=[weight[x - lowest] for x in inside]) * ill
+        evenly.append(even)
         found.append(total)
-    assert estimated_counts(release, asked) == pytest.approx(found)
+    assert estimated_counts(release, asked) == pytest.approx(evenly)
     counted = count_many(release, asked)
     assert counted.expected == pytest.approx(np.clip(found, counted.lower, counted.upper))
 
@@ -203,6 +232,62 @@ def test_a_workload_is_answered_like_its_conditions() -> None:
     assert one.lower.tolist() == other.lower.tolist()
     assert one.upper.tolist() == other.upper.tolist()
     assert one.standard_error == pytest.approx(other.standard_error)
+
+
+def asked_slowly(release: TwoTableRelease, workload: Workload) -> list[Asked]:
+    """The queries of a workload as conditions that may be any: a term each."""
+    axes, asked = len(release.people.cells), []
+    low = np.column_stack([workload.low, workload.value_low])
+    high = np.column_stack([workload.high, workload.value_high])
+    for bottoms, tops in zip(low.tolist(), high.tolist(), strict=True):
+        term = {a: between(bottoms[a], tops[a]) for a in range(axes + 1) if bottoms[a] > -np.inf}
+        asked.append(Asked([term], [{c: span for c, span in term.items() if c != axes}], []))
+    return asked
+
+
+@settings(max_examples=60)
+@given(two_tables(), st.integers(0, 4), st.sampled_from([0.05, 0.3, 0.9]), st.integers(0, 9))
+def test_ranges_are_answered_as_any_condition_is(drawn, dimensions, selectivity, seed) -> None:
+    release, rows = drawn
+    assume(any(row[-1] is not None for row in rows))
+    workload = Workload.random(view_of(rows), 20, dimensions, selectivity, seed, sensitive=True)
+    places = sensitive_ranks(release.values, workload.values)
+    expected, lower, upper, _ = count_values(release, asked_slowly(release, workload), [], places)
+    found = count_many(release, workload)
+    assert found.expected == pytest.approx(np.clip(expected, lower, upper))
+    assert found.lower.tolist() == lower.tolist()
+    assert found.upper.tolist() == upper.tolist()
+
+
+def test_a_workload_without_values_is_put_to_the_people() -> None:
+    view, release = random_two_tables(60, seed=4)
+    asked = Workload.random(view, 30, 1, 0.3, seed=2)
+    found, alone = count_many(release, asked), count_many(release.people, asked)
+    assert found.lower.tolist() == alone.lower.tolist()
+    assert found.upper.tolist() == alone.upper.tolist()
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_bounds_of_ranges_are_the_least_and_most_of_all_assignments(data) -> None:
+    sizes = st.integers(0, 4)
+    values, held = data.draw(sizes), data.draw(sizes)
+    held = min(held, values)
+    people = data.draw(sizes)
+    meets = data.draw(st.integers(0, people))
+    inside = data.draw(st.integers(0, meets))
+    fits = [True] * held + [False] * (values - held)
+    # Somebody whom the batch does not count may have a value that fits or not.
+    uncounted = data.draw(st.integers(max(people - values, 0), people))
+    pools = [fits + [u] * uncounted for u in (False, True)]
+    lives = [[True] * inside + [i < extra for i in range(meets - inside)] for extra in (0, meets - inside)]
+    totals = [
+        sum(own and value for own, value in zip([*lived, *[False] * (people - meets)], order, strict=False))
+        for lived in lives
+        for pool in pools
+        for order in set(itertools.permutations(pool, people))
+    ]
+    assert _bounds(people, values, held, inside, meets, uncounted) == (min(totals), max(totals))
 
 
 def test_groups_that_are_cells_and_batches_say_what_one_table_says() -> None:

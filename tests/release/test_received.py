@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, hospital_folder: Path) -> 
     for name, publisher, form in (
         ("one", Mondrian(5), None),
         ("two", TauSafety(m=3), TwoTables(k=5)),
+        ("faked", TauSafety(m=3), None),
     ):
         root = tmp_path_factory.mktemp(name) / "s"
         made = Series.create(root, schema, publisher, seed=3, form=form, one_table=form is None)
@@ -40,7 +42,7 @@ def test_weights_add_up_to_the_people(folders: dict[str, Path], form: str) -> No
     assert found.two_tables == (form == "two")
     assert found.sensitive == "diagnosis"
     people = found.about["rows"] - (0 if found.two_tables else found.about["counterfeit_rows"])
-    assert found.weights["weight"].sum() == pytest.approx(people)
+    assert found.weights[found.weight].sum() == pytest.approx(people)
     assert found.weights.columns == ["person", "diagnosis", "weight"]
     assert found.joined().height == found.weights.height
 
@@ -50,7 +52,7 @@ def test_weights_are_the_shares_of_the_batch(folders: dict[str, Path]) -> None:
     person, batch = found.people.select("person", "batch").row(7)
     counted = found.values.filter(pl.col("batch") == batch)
     own = found.weights.filter(pl.col("person") == person)
-    assert own["weight"].to_list() == pytest.approx((counted["count"] / counted["count"].sum()).to_list())
+    assert own[found.weight].to_list() == pytest.approx((counted["count"] / counted["count"].sum()).to_list())
 
 
 def test_counts_are_those_of_the_release(folders: dict[str, Path]) -> None:
@@ -65,8 +67,25 @@ def test_text_alone_is_enough(folders: dict[str, Path], tmp_path: Path) -> None:
     for name in ("people.csv", "values.csv", "about.json"):
         shutil.copy(folders["two"] / name, tmp_path / name)
     found, whole = read_received(tmp_path), read_received(folders["two"])
-    assert found.weights["weight"].sum() == pytest.approx(whole.weights["weight"].sum())
+    assert found.weights[found.weight].sum() == pytest.approx(whole.weights[whole.weight].sum())
     assert found.values["count"].to_list() == whole.values["count"].to_list()
+
+
+def test_weights_have_a_name_of_their_own(folders: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("people.csv", "values.csv", "about.json"):
+        shutil.copy(folders["two"] / name, tmp_path / name)
+    found = read_received(tmp_path)
+    assert found.weight == "weight_"
+    assert found.joined().columns == [
+        "person",
+        "group",
+        "age",
+        "gender",
+        "weight",
+        "batch",
+        "diagnosis",
+        "weight_",
+    ]
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
@@ -106,14 +125,85 @@ def test_the_script_is_closed_and_needs_no_package() -> None:
         assert f"{function} <- function(" in script
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_the_script_counts_in_r(folders: dict[str, Path]) -> None:
-    counts = 'cat(count_people(r), count_people(r, values = "HIV AIDS"))'
-    asked = f'source("read_release.R"); r <- read_release("."); {counts}'
+def test_the_script_is_ascii() -> None:
+    script = r_script(Schema(quasi_identifiers=[Number("größe")], sensitive=Category("é😀")))
+    assert script.isascii()
+    assert r'"\U000000e9\U0001f600"' in script
+
+
+@pytest.fixture
+def rscript() -> str:
+    program = shutil.which("Rscript")
+    if program is None:
+        missing = "the script is run by R: apt install r-base-core"
+        if os.environ.get("REPUBLISH_NEEDS_R"):
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+    return program
+
+
+def in_r(rscript: str, folder: Path, asked: str, script: Path | None = None) -> list[str]:
+    source = script or folder / "read_release.R"
+    text = f"source({json.dumps(str(source))}, encoding = 'UTF-8'); r <- read_release('.'); {asked}"
     done = subprocess.run(
-        ["Rscript", "-e", asked], cwd=folders["two"], capture_output=True, text=True, check=True
+        [rscript, "--vanilla", "-e", text], cwd=folder, capture_output=True, encoding="utf-8", check=False
     )
-    everybody, ill = map(float, done.stdout.split())
-    found = read_received(folders["two"])
-    assert everybody == pytest.approx(found.people.height)
-    assert ill == pytest.approx(found.weights.filter(pl.col("diagnosis") == "HIV AIDS")["weight"].sum())
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+ASKED = """cat(count_people(r), count_people(r, values = "HIV AIDS"),
+  count_people(r, inside(r$people$age, 40, 50), "HIV AIDS"),
+  count_people(r, r$people$gender == "F"), nrow(r$weights), sep = "\n")"""
+
+
+@pytest.mark.parametrize("form", ["one", "two", "faked"])
+def test_the_script_counts_in_r_as_python_does(
+    folders: dict[str, Path], rscript: str, form: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / form
+    shutil.copytree(folders[form], folder, ignore=shutil.ignore_patterns("*.parquet"))
+    found = [float(line) for line in in_r(rscript, folder, ASKED, folders["two"] / "read_release.R")]
+    table = read_received(folder).joined()
+    ends = table["age"].str.extract_all(r"\d+").list
+    low, high = ends.first().cast(pl.Int64), ends.last().cast(pl.Int64)
+    share = (high.clip(upper_bound=50) - low.clip(lower_bound=40) + 1).clip(lower_bound=0) / (high - low + 1)
+    ill = table["diagnosis"] == "HIV AIDS"
+    assert found == pytest.approx(
+        [
+            table["weight_"].sum(),
+            table.filter(ill)["weight_"].sum(),
+            (table["weight_"] * share * ill).sum(),
+            table.filter(pl.col("gender") == "F")["weight_"].sum(),
+            table.height,
+        ]
+    )
+
+
+ODD = {
+    "people.csv": 'group,age,batch\n1,[-5..5],1\n1,,\n2,"[40-49]",1\n2,45,2\n',
+    "values.csv": 'batch,Diagnosé 😀,count\n1,grün,2\n1,,1\n2,"a,b",1\n2,NA,3\n',
+}
+
+
+def test_the_script_reads_odd_texts_in_r(rscript: str, tmp_path: Path) -> None:
+    for name, text in ODD.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    schema = Schema(quasi_identifiers=[Number("age")], sensitive=Category("Diagnosé 😀"))
+    (tmp_path / "read_release.R").write_text(r_script(schema), encoding="utf-8")
+    asked = """cat(inside(r$people$age, 0, 44), count_people(r, values = "gr\\u00fcn"), count_people(r, values = NA),
+      count_people(r, values = "NA"), count_people(r, inside(r$people$age, 40, 45), "a,b"), sep = "\n")"""
+    found = [float(line) for line in in_r(rscript, tmp_path, asked)]
+    assert found == pytest.approx(
+        [6 / 11, 0, 0.5, 0, 4 / 3 + 2 / 7, 2 / 3 + 1 / 7, 3 / 4 + 3 / 7, 1 / 4], abs=1e-6
+    )
+
+
+def test_the_script_for_r_reads_open_cells(folders: dict[str, Path], rscript: str) -> None:
+    asked = (
+        'cells <- c("<=23", ">=61", "[20-29]", "45", NA, "*");'
+        "cat(inside(cells, 20, 65)); cat('\n'); cat(inside(cells, 20, 65, lowest = 16, highest = 70))"
+    )
+    unknown, known = ([float(x) for x in line.split()] for line in in_r(rscript, folders["two"], asked))
+    assert unknown == [1, 1, 1, 1, 0, 0]
+    assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55])

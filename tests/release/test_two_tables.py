@@ -147,6 +147,7 @@ def test_a_one_table_release_is_both_of_its_sides() -> None:
         ("two-tables", TwoTables()),
         ({"name": "two-tables", "k": 3}, TwoTables(3)),
         ({"name": "two-tables", "k": 1, "presence": "public"}, TwoTables(1, "public")),
+        ({"name": "two-tables", "hide_batch": True}, TwoTables(hide_batch=True)),
     ],
 )
 def test_forms_are_read(given: object, found: TwoTables | None) -> None:
@@ -159,7 +160,12 @@ def test_forms_are_read(given: object, found: TwoTables | None) -> None:
     ("given", "says"),
     [
         ("three-tables", 'the form of a release is "one-table" or "two-tables"'),
-        ({"name": "two-tables", "m": 3}, "has no setting m; it has k and presence"),
+        ({"name": "two-tables", "m": 3}, "has no setting m; it has k, presence and hide_batch"),
+        ({"name": "two-tables", "hide_batch": 1}, "hide_batch must be true or false"),
+        (
+            {"name": "two-tables", "k": 1, "presence": "public", "hide_batch": True},
+            "found k=1; choose a larger k",
+        ),
         ({"name": "two-tables", "k": 1}, "say that this is no secret"),
         ({"name": "two-tables", "presence": "hidden"}, "presence must be protected or public"),
     ],

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from republish import Series
+from republish import Adversary, Series
+from republish.attacks.assessments import assess, keep
 from republish.report import FORMATS, facts_of, make_report
-from two_tables import VALUES, make
+from two_tables import VALUES, make, view
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +57,45 @@ def test_json_says_the_same(series: Series) -> None:
     assert len(found["recipients"]) == len(found["register_holders"]) == 3
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_no_cell_is_in_it(series: Series, form: str) -> None:
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_what_was_not_measured_of_rows_and_presence_is_said(series: Series, form: str) -> None:
     text = make_report(series, form)
+    assert "Not measured on the series as it is now" in text
+    assert "--attack linkage,presence --truth" in text
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Series:
+    made = make(tmp_path_factory.mktemp("followed") / "two")
+    keep(made, assess(made, Adversary(), ["linkage", "presence"], views=[view(1), view(2)]))
+    return made
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_rows_and_presence_are_told_apart_from_values(followed: Series, form: str) -> None:
+    text = make_report(followed, form)
+    assert "Not measured on the series as it is now" not in text
+    for words in ("Rows and presence", "shown present", "median batches", "no attack was made on the series"):
+        assert words in text
+    assert ("Rows and presence after each release." in text) == (form == "html")
+
+
+def test_figures_of_rows_and_presence_are_in_json_after_each_release(followed: Series) -> None:
+    found = json.loads(make_report(followed, "json"))
+    (linkage, presence) = found["identities"]
+    (alone,) = [row for row in linkage["rows"] if row["figure"] == "alone"]
+    assert (alone["share"], len(alone["after_release"])) == (True, 2)
+    assert {row["figure"] for row in presence["rows"]} == {
+        "shown_present", "shown_absent", "mean_present", "mean_absent",
+    }  # fmt: skip
+    (said,) = [one for one in found["statements"] if one["title"] == "Rows and presence"]
+    assert "of people are alone" in said["text"]
+    assert found["serial"] == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_cell_is_in_it(series: Series, followed: Series, form: str) -> None:
+    text = make_report(series, form) + make_report(followed, form)
     assert not [value for value in (*VALUES, "person-0", "north") if value in text]
 
 

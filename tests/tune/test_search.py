@@ -30,6 +30,7 @@ from republish import (
     ViewError,
 )
 from republish.policy import policy_from_mapping
+from republish.release.forms import TwoTables
 from republish.requirements import LDiversity
 from republish.tune import Point, SearchSettings, Tuned, chosen_policy, kept, tune, write_policy
 from republish.tune.views import read_views
@@ -431,3 +432,30 @@ def test_the_document_is_what_was_returned(tmp_path: Path) -> None:
     assert set(document) >= {"made_at", "limits", "points", "chosen"}
     assert set(document["points"][0]) >= {"publisher", "parameters", "penalty", "risk", "feasible"}
     assert figures(Tuned.from_dict(document).points) == figures(found.points)
+
+
+def test_in_two_tables_the_loss_is_the_error_of_counts_with_values(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", form=TwoTables(k=3))
+    tuned = search(series, trials=6, publishers=("tau-safety", "mondrian"))
+    feasible = [point for point in tuned.points if point.feasible]
+    assert len({point.penalty for point in feasible}) == 1  # cells are the same, whoever makes the batches
+    assert len({point.value_error for point in feasible}) > 1
+    assert all(point.figures[0] == point.value_error for point in feasible)
+    assert tuned.measure == "error of counts with values"
+    best = tuned.best
+    assert best is not None and best.value_error is not None
+    within = [point.figures[0] for point in feasible if point.figures[1] <= tuned.limit]
+    assert best.value_error == min(within)
+    assert kept(series)[-1].points == tuned.points
+
+
+def test_a_gate_that_looks_people_up_has_the_views_of_the_search(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", form=TwoTables(k=3), gate=Gate(max_alone=0.9))
+    tuned = search(series, trials=2, publishers=("tau-safety",))
+    assert any(point.feasible for point in tuned.points)
+
+
+def test_in_one_table_the_loss_is_the_penalty(searched: tuple[Series, Tuned]) -> None:
+    _, tuned = searched
+    assert tuned.measure == "certainty penalty"
+    assert all(point.figures[0] == point.penalty for point in tuned.points if point.feasible)

@@ -8,8 +8,19 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from republish import Mondrian, Number, PolicyError, Schema, Series, TauSafety, TwoTables, parse_requirements
+from republish import (
+    JSReduce,
+    Mondrian,
+    Number,
+    PolicyError,
+    Schema,
+    Series,
+    TauSafety,
+    TwoTables,
+    parse_requirements,
+)
 from republish.errors import SchemaError, ViewError
+from republish.parts import Here
 from republish.release.two_tables import stored_release
 from republish.verify.two_tables import verify_release, verify_two_tables
 
@@ -174,3 +185,49 @@ def test_two_tables_need_their_columns() -> None:
         verify_two_tables(people.drop("batch"), values, SCHEMA, ())
     with pytest.raises(SchemaError, match="the table of values needs a column count"):
         verify_two_tables(people, values.drop("count"), SCHEMA, ())
+
+
+@pytest.mark.parametrize("engine", [None, Here(parts=2)], ids=["one process", "in parts"])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("values.parquet", lambda t: t.with_columns(pl.col("batch").reverse())),
+        ("people.parquet", lambda t: t.with_columns(pl.col("age_lo") - 30, pl.col("age_hi") - 5)),
+    ],
+    ids=["values", "people"],
+)
+def test_an_altered_release_does_not_accuse_later_ones(
+    series: Series,
+    tmp_path: Path,
+    engine: Here | None,
+    name: str,
+    change: Callable[[pl.DataFrame], pl.DataFrame],
+) -> None:
+    import shutil
+
+    shutil.copytree(series.root, tmp_path / "s")
+    other = Series.open(tmp_path / "s")
+    _edited(other.ledger.folder(1), name, change)
+    found = other.verify(engine=engine)
+    assert not found.holds
+    assert {number: release.holds for number, release in found.releases.items()} == {
+        1: False,
+        2: True,
+        3: True,
+    }
+    assert [problem.partition(":")[0] for problem in found.problems] == [
+        f"releases/0001/{name} was altered",
+        "what came before and after release 1 is not compared, and neither is the memory",
+    ]
+
+
+@pytest.mark.parametrize("engine", [None, Here(parts=2)], ids=["one process", "in parts"])
+def test_beliefs_after_an_altered_release_are_not_checked(tmp_path: Path, engine: Here | None) -> None:
+    made = Series.create(tmp_path / "s", SCHEMA, JSReduce(k=3, crowd=6), form=TwoTables(k=2))
+    for week in range(3):
+        made.publish(view(week))
+    _edited(made.ledger.folder(1), "values.parquet", lambda t: t.with_columns(pl.col("batch").reverse()))
+    found = made.verify(engine=engine)
+    assert found.releases[2].holds and found.releases[3].holds
+    unchecked = [check.promise for check in found.releases[3].checks if check.unchecked]
+    assert unchecked == [p for p in made.policy.publisher.series_promises if p.startswith("similarity")]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import two_tables
 from desk_client import TestClient, desk, make_series, view
 from republish import Series
 from republish.parts import Here
@@ -90,6 +91,20 @@ def test_an_altered_part_of_a_table_is_refused(tmp_path: Path) -> None:
         other = client.get("/api/series/visits/releases/1/table.parquet/part-00000.parquet")
         assert other.status_code == 200
         assert client.get("/api/series/visits").json()["problems"][0].startswith(f"{part} of release 1")
+
+
+def test_parts_of_two_tables_are_handed_out(tmp_path: Path) -> None:
+    series = two_tables.make(tmp_path / "two", 0)
+    series.publish(two_tables.view(1), engine=Here(parts=2))
+    recorded = [name.split("/", 2)[2] for name in series.records[0].payload["files"] if "releases/" in name]
+    series.ledger.close()
+    assert "people.parquet/part-00001.parquet" in recorded
+    with desk(tmp_path) as client:
+        page = client.get("/s/two/r/1").text
+        for file in recorded:
+            assert f"/s/two/r/1/files/{file}" in page
+            assert client.get(f"/s/two/r/1/files/{file}").status_code == 200
+            assert client.get(f"/api/series/two/releases/1/{file}").status_code == 200
 
 
 def test_what_is_sent_is_what_was_measured(client: TestClient, root: Path) -> None:

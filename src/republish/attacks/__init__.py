@@ -9,11 +9,11 @@ from __future__ import annotations
 from republish.attacks.adversary import MEMBERSHIPS, Adversary, AdversaryOptions
 from republish.attacks.believing.beliefs import Told, beliefs
 from republish.attacks.believing.register import Register, granted_view, register_of
-from republish.attacks.choose import Choice, Means, obstacle, without_views
+from republish.attacks.choose import Choice, Means, obstacle, with_views, without_views
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, Table, history_of
-from republish.attacks.identity import IdentityResult, Linked, Presence
+from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence
 from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, names
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
 from republish.attacks.run import (
@@ -23,6 +23,7 @@ from republish.attacks.run import (
     attack_beliefs,
     informed,
     over_time,
+    results_over_time,
     run,
     target_of,
     target_with_views,
@@ -35,6 +36,7 @@ __all__ = [
     "BELIEVES",
     "EXCLUDES",
     "IDENTIFIES",
+    "IDENTITIES",
     "KINDS",
     "MATCHES",
     "MEMBERSHIPS",
@@ -49,6 +51,7 @@ __all__ = [
     "Exposure",
     "Findings",
     "History",
+    "Identity",
     "IdentityResult",
     "Linked",
     "Means",
@@ -75,9 +78,11 @@ __all__ = [
     "obstacle",
     "over_time",
     "register_of",
+    "results_over_time",
     "run",
     "target_of",
     "target_with_views",
+    "with_views",
     "without_views",
 ]
 

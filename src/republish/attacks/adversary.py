@@ -68,14 +68,19 @@ class Adversary:
             raise PolicyError(f"membership must be {' or '.join(MEMBERSHIPS)}; found {self.membership}")
 
     def known(self, history: History) -> BoolArray:
+        people = self._people(history)
+        return people if history.bearer is None else people[history.bearer]
+
+    def _people(self, history: History) -> BoolArray:
+        """Whom she knows, each once."""
         if isinstance(self.compromised, (int, float)):
-            return np.random.default_rng(self.seed).random(history.people) < self.compromised
+            return np.random.default_rng(self.seed).random(history.real) < self.compromised
         given: list[int | str] = list(self.compromised)
-        known = np.zeros(history.people, dtype=np.bool_)
+        known = np.zeros(history.real, dtype=np.bool_)
         people = _numbers(given, history) if any(isinstance(one, str) for one in given) else given
         numbers = np.array(people, dtype=np.int64)
-        if len(numbers) and (numbers.min() < 0 or numbers.max() >= history.people):
-            raise PolicyError(f"compromised people must be numbers from 0 to {history.people - 1}")
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= history.real):
+            raise PolicyError(f"compromised people must be numbers from 0 to {history.real - 1}")
         known[numbers] = True
         return known
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from republish.ledger import Entry
 from republish.ledger.files import sync_folder, write, writing
 
 if TYPE_CHECKING:
-    from republish.attacks import Adversary, Summary, Target
+    from republish.attacks import Adversary, Identity, Summary, Target
     from republish.series import Series
 
 _CHANGES = ("release", "adopt", "forget")  # entries after which attacks may find something else
@@ -28,7 +28,8 @@ class Assessment:
 
     `head` is the digest of the ledger's last entry when it was made. `found[name][i]` is what an attack finds of
     everyone in the releases 1 to i + 1. `left_out` says why an attack was not made, `unclear` what one with a budget
-    did not get to the end of after the last release.
+    did not get to the end of after the last release. `identities` is what those found that seek no value, in figures of
+    their own; they are not among `found`.
     """
 
     made_at: str
@@ -38,6 +39,7 @@ class Assessment:
     found: dict[str, tuple[Summary, ...]]
     left_out: dict[str, str]
     unclear: dict[str, Any]
+    identities: dict[str, tuple[Identity, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -45,12 +47,16 @@ class Assessment:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Assessment:
         """The assessment that a document holds; ValueError where it holds none."""
-        from republish.attacks import Summary
+        from republish.attacks import IDENTITIES, Summary
 
         try:
             found = {
                 str(name): tuple(Summary(**figures) for figures in after)
                 for name, after in document["found"].items()
+            }
+            identities = {  # older ones have none
+                str(name): tuple(IDENTITIES[name](**figures) for figures in after)
+                for name, after in document.get("identities", {}).items()
             }
             made = cls(
                 str(document["made_at"]),
@@ -60,12 +66,14 @@ class Assessment:
                 found,
                 dict(document["left_out"]),
                 dict(document["unclear"]),
+                identities,
             )
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("this is not an assessment") from error
-        if any(len(after) != made.releases for after in found.values()) or not made.releases:
+        every: list[tuple[Any, ...]] = [*found.values(), *identities.values()]
+        if any(len(after) != made.releases for after in every) or not made.releases:
             raise ValueError("an assessment must have figures of every attack after every release")
-        figures = [value for after in found.values() for part in after for value in asdict(part).values()]
+        figures = [value for after in every for part in after for value in asdict(part).values()]
         counts = [value for doubt in made.unclear.values() for value in dict(doubt).values()]
         if not all(value is None or isinstance(value, int | float) for value in [*figures, *counts]):
             raise ValueError("what an assessment found must be numbers")
@@ -97,15 +105,25 @@ def assess(
     Args:
         series: the series.
         adversary: what she is granted; without knowledge of her own she has that of the series' publisher.
-        names: the attacks. Without them all that exclude values, and those that weigh them where there is knowledge.
+        names: the attacks. Without them all that exclude values, those that weigh them where there is knowledge, and
+            with views those that seek no value.
         progress: told how many releases of all attacks are done, and how many there are.
-        views: the raw view of every release, for knowledge with classes of its own and for attacks that match.
+        views: the raw view of every release, for knowledge with classes of its own and for attacks that look people
+            up by their quasi-identifiers.
 
     Raises:
         PolicyError: there is nothing to attack, or an attack that was named cannot be made.
         LedgerError: the series went on in the meantime.
     """
-    from republish.attacks import Means, informed, over_time, run, without_views
+    from republish.attacks import (
+        IdentityResult,
+        Means,
+        informed,
+        results_over_time,
+        run,
+        with_views,
+        without_views,
+    )
 
     stored = series.snapshot()
     head, releases = stored.ledger.head.digest, len(stored.records)
@@ -115,11 +133,13 @@ def assess(
     if views is not None and len(views) != releases:
         raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
     means = Means(hers, views is not None, after_each=True)
-    wanted, left_out = means.choose(names, without_views())
+    wanted, left_out = means.choose(names, without_views() if views is None else with_views())
     target = _target(stored, views, hers, wanted, left_out if names is None else None)
     if series.ledger.head.digest != head:
         raise LedgerError("the series went on while it was read; repeat the attack")
-    found, unclear = {}, {}
+    found: dict[str, tuple[Summary, ...]] = {}
+    identities: dict[str, tuple[Identity, ...]] = {}
+    unclear = {}
     of = len(wanted) * releases
     for number, name in enumerate(wanted):
 
@@ -130,13 +150,17 @@ def assess(
         if progress is not None:
             progress(number * releases, of)
         last = run(target, hers, name)
-        found[name] = over_time(target, hers, name, further, last)
+        after = results_over_time(target, hers, name, further, last)
+        if isinstance(last, IdentityResult):
+            identities[name] = tuple(one.overall for one in after if isinstance(one, IdentityResult))
+        else:
+            found[name] = tuple(one.summary for one in after)
         doubt = getattr(last, "unclear", None)
         if doubt is not None:
             unclear[name] = asdict(doubt)
     granted = _granted(hers, adversary.knowledge is not None)
     made_at = datetime.now(UTC).isoformat()
-    return Assessment(made_at, head, releases, granted, found, left_out, unclear)
+    return Assessment(made_at, head, releases, granted, found, left_out, unclear, identities)
 
 
 def keep(series: Series, assessment: Assessment) -> Path:

@@ -28,6 +28,11 @@ def without_views(knowledge: bool = True) -> list[str]:
     return names(EXCLUDES, BELIEVES) if knowledge else names(EXCLUDES)
 
 
+def with_views() -> list[str]:
+    """All attacks that somebody who knows who is in which group makes beside each other, where raw views are given."""
+    return [*without_views(), *names(IDENTIFIES)]
+
+
 def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
     """Why an adversary cannot make an attack, `None` where she can; `views` says whether raw views are given."""
     way = kind_of(name).way
@@ -65,7 +70,7 @@ class Means:
             return NO_CLASSES
         if way == REPLAYS and self.foreign:
             return "the publisher of another tool's tables cannot be run again"
-        if way in (REPLAYS, IDENTIFIES) and self.after_each:
+        if way == REPLAYS and self.after_each:
             return "it has no figures after each release; use `republish attack`"
         reason = obstacle(name, self.adversary, self.views)
         if reason is None and way == MATCHES and self.after_each and self.adversary.membership == KNOWN:

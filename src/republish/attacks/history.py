@@ -16,6 +16,7 @@ import polars as pl
 
 from republish.arrays import IntArray
 from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
+from republish.attacks.snapshots import lives_apart
 from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.memory.event_lists import THERE, Appearances, Events, events_of, states_of
@@ -47,6 +48,9 @@ class History:
     holds the value `value_code[j]` `value_count[j]` times for j from `value_start[g]` to `value_start[g + 1]`.
     `rule` is what the publisher is known to do with changed values; `forgotten` lists the groups of people who were
     forgotten since.
+
+    Where batches count people as they were, `snapshots` is the same series by whom each counts: see `snapshots.py`. In
+    such a history somebody may go by several names; `bearer[name]` is who that is, `None` where everyone has one.
     """
 
     people: int
@@ -62,6 +66,8 @@ class History:
     names: pl.Series | None = field(default=None, repr=False)
     rule: SignatureRule | None = None
     forgotten: IntArray | None = None
+    bearer: IntArray | None = None
+    snapshots: History | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -127,6 +133,16 @@ class History:
     def release(self) -> IntArray:
         return np.repeat(np.arange(self.releases), np.diff(self.group_start))[self.group]
 
+    @property
+    def real(self) -> int:
+        """How many people there are, whatever names they go by; each has the name of her own number."""
+        return self.people if self.bearer is None else int(self.bearer.max(initial=-1)) + 1
+
+    @cached_property
+    def who(self) -> IntArray:
+        """Whose every appearance is."""
+        return self.person if self.bearer is None else self.bearer[self.person]
+
     @cached_property
     def sizes(self) -> IntArray:
         return _sums(self.value_count, self.value_start)
@@ -161,6 +177,7 @@ class History:
             truth=None if self.truth is None else self.truth[appearances],
             rule=None if self.rule is None else self.rule._replace(values=self.rule.values[:release]),
             forgotten=None if self.forgotten is None else self.forgotten[self.forgotten < groups],
+            snapshots=None if self.snapshots is None else self.snapshots.until(release),
         )
 
     def knowing_forgotten(self) -> History:
@@ -221,7 +238,8 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     if truth is not None and len(truth) != len(numbers):
         raise PolicyError(f"truth must hold one table a release; there are {len(truth)} for {len(numbers)}")
     values = series.values_at(numbers[-1]) if numbers else pl.Series("", [], dtype=pl.String)
-    everybody = [series.members(number).table() for number in numbers]
+    members = [series.members(number) for number in numbers]
+    everybody = [one.table() for one in members]
     seen = [frame.filter(pl.col("person") != _FORGOTTEN) for frame in everybody]
     if truth is not None:
         seen = [_with_truth(frame, codes) for frame, codes in zip(seen, truth, strict=True)]
@@ -249,8 +267,49 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         _column(frame.filter((pl.col("person") == _FORGOTTEN) & (pl.col("group") > 0)), "group") - 1 + start
         for frame, start in zip(everybody, history.group_start, strict=False)
     ]
-    rule = rule_of(series.policy.promises["series"], known)
-    return replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
+    promises = series.policy.promises["series"]
+    history = replace(history, rule=rule_of(promises, known), forgotten=np.unique(_joined(gone)))
+    if "value-blind" not in promises:
+        return history
+    held = [
+        frame.clear() if one.held is None else one.held.table()
+        for one, frame in zip(members, seen, strict=True)
+    ]
+    return replace(history, snapshots=_snapshots(history, tables, codes, held))
+
+
+def _snapshots(
+    history: History, tables: list[Table], codes: list[IntArray], held: list[pl.DataFrame]
+) -> History:
+    """The history of whom batches count: everyone who is there and counted, and who is held as she was."""
+    assert history.names is not None
+    index = history.names.to_frame().with_row_index("index")
+    known = [frame.join(index, on="person", how="inner", maintain_order="left") for frame in held]
+    shown = [table.group != LEFT_OUT for table in tables]
+    who = [np.append(t.person[s], _column(k, "index")) for t, s, k in zip(tables, shown, known, strict=True)]
+    code = [np.append(c[s], _column(k, "code")) for c, s, k in zip(codes, shown, known, strict=True)]
+    group = [
+        np.append(t.group[s], _column(k, "group") - 1) for t, s, k in zip(tables, shown, known, strict=True)
+    ]
+    release = np.repeat(np.arange(len(tables)), [len(one) for one in who])
+    name, bearer = lives_apart(history.people, _joined(who), release, _joined(code))
+    named = np.split(name, np.cumsum([len(one) for one in who])[:-1]) if who else []
+    appearances = [
+        Appearances(n, c, np.zeros(len(n), dtype=np.uint64)) for n, c in zip(named, code, strict=True)
+    ]
+    counted = [
+        Table(n, g, table.row_group, table.row_code) for n, g, table in zip(named, group, tables, strict=True)
+    ]
+    made = History.of(
+        len(bearer), history.values, counted, events_of(len(bearer), appearances), code, history.names
+    )
+    gone = [
+        _column(frame.filter(pl.col("person") == _FORGOTTEN), "group") - 1 + start
+        for frame, start in zip(held, history.group_start, strict=False)
+    ]
+    assert history.forgotten is not None
+    forgotten = np.unique(np.append(history.forgotten, _joined(gone)))
+    return replace(made, forgotten=forgotten, bearer=bearer)
 
 
 def _with_truth(seen: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:

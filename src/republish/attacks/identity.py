@@ -53,6 +53,16 @@ class Presence:
     mean_present: float
     mean_absent: float
 
+    @property
+    def surely_present(self) -> float:
+        """`shown_present`, but 0 where nobody of the register is ever absent: there it is no news who is present."""
+        return self.shown_present if self.absent else 0.0
+
+
+Identity = Linked | Presence
+IDENTITIES: dict[str, type[Linked] | type[Presence]] = {"linkage": Linked, "presence": Presence}
+"""The figures of every attack that seeks no value."""
+
 
 class Verdicts(NamedTuple):
     """Of people in releases: who, in which (0, 1, ...), how likely the truth is to her, and whether it is certain."""
@@ -82,8 +92,8 @@ class IdentityResult:
     """
 
     name: str
-    overall: Linked | Presence
-    releases: tuple[Linked | Presence, ...]
+    overall: Identity
+    releases: tuple[Identity, ...]
     summary: Summary
     by_release: tuple[Summary, ...]
     risk: FloatArray = field(repr=False)
@@ -92,8 +102,8 @@ class IdentityResult:
     def of(
         cls,
         name: str,
-        overall: Linked | Presence,
-        releases: Sequence[Linked | Presence],
+        overall: Identity,
+        releases: Sequence[Identity],
         verdicts: Verdicts,
         people: int,
     ) -> IdentityResult:

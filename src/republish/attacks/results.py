@@ -12,7 +12,7 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.attacks.confidence import signed_gain
 from republish.attacks.excluding.candidates import Unknowns, members, sizes
-from republish.attacks.summary import Summary, highest, joined, scored, shares
+from republish.attacks.summary import Summary, highest, joined, scored, shares, worst
 from republish.hooks import html_of
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ class Unclear:
         """What is unclear about people who are not `spared`."""
         unknowns, stages = findings.unknowns, findings.stages
         counts = (np.diff(unknowns.place_start) > 0) & ~spared[unknowns.person]
-        determined = unknowns.person[counts & (sizes(findings.sets) == 1)]
-        people = np.setdiff1d(unknowns.person[counts & findings.undecided], determined)
+        who = unknowns.person if unknowns.history.bearer is None else unknowns.history.bearer[unknowns.person]
+        determined = who[counts & (sizes(findings.sets) == 1)]
+        people = np.setdiff1d(who[counts & findings.undecided], determined)
         return cls(len(people), stages.undecided, stages.unsettled, stages.unsolved)
 
     def besides(self) -> list[str]:
@@ -149,13 +150,14 @@ class AttackResult(Figures):
         gain = None if truth is None else signed_gain(confidence, shares(history, truth))
         found = scored(history, confidence, candidates == 1, gain, counted)
         bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
-        releases = tuple(
-            _exposure(part, candidates[a:b][counted[a:b]], m)
-            for part, (a, b) in zip(found.releases, pairwise(bounds), strict=True)
-        )
-        fewest = -highest(history.people, history.person[counted], -candidates[counted].astype(np.float64))
+        who = None if history.bearer is None else history.who
+        releases = []
+        for part, (a, b) in zip(found.releases, pairwise(bounds), strict=True):
+            here = np.flatnonzero(counted[a:b]) + a
+            releases.append(_exposure(part, -worst(-candidates[here], None if who is None else who[here]), m))
+        fewest = -highest(history.real, history.who[counted], -candidates[counted].astype(np.float64))
         overall = _exposure(found.overall, fewest[np.isfinite(fewest)].astype(np.int64), m)
-        return cls(name, m, releases, overall, candidates, confidence, found.risk, findings)
+        return cls(name, m, tuple(releases), overall, candidates, confidence, found.risk, findings)
 
     _repr_html_ = html_of("attack_html")
 

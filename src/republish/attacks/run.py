@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
     Means(adversary, target.sightings is not None).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
-    history = target.history
+    history = attacked(target.history, name)
     known = adversary.known(history)
     if known.any() and history.truth is None:
         raise PolicyError(_NEEDS_TRUTH)
@@ -114,6 +114,12 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
     return replace(result, unclear=_unclear(findings, spared)) if kind_of(name).gives_up else result
 
 
+def attacked(history: History, name: str) -> History:
+    """What an attack looks at: snapshots, where batches have clocks of their own and values are excluded."""
+    excludes = kind_of(name).way == EXCLUDES
+    return history.snapshots if excludes and history.snapshots is not None else history
+
+
 def over_time(
     target: Target,
     adversary: Adversary,
@@ -121,18 +127,28 @@ def over_time(
     progress: Callable[[int, int], None] | None = None,
     last: Result | None = None,
 ) -> tuple[Summary, ...]:
+    """The summary of what the attack finds after each release: see `results_over_time`."""
+    return tuple(one.summary for one in results_over_time(target, adversary, name, progress, last))
+
+
+def results_over_time(
+    target: Target,
+    adversary: Adversary,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+    last: Result | None = None,
+) -> Iterator[Result]:
     """What the attack finds after each release: of everyone so far, by an adversary who has no later release.
 
     She knows the same people all the time, and all values of the series from the start. After the last release she has
     them all: give that result as `last` where it is at hand, and it is not made again.
     """
-    found, releases = [], target.history.releases
+    releases = target.history.releases
     for release in range(1, releases + 1):
         made = last if release == releases else None
-        found.append((made or run(target.until(release), adversary, name)).summary)
+        yield made or run(target.until(release), adversary, name)
         if progress is not None:
             progress(release, releases)
-    return tuple(found)
 
 
 def attack(

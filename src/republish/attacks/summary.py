@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,13 +70,15 @@ def scored(
     releases = []
     for first, last in pairwise(bounds):
         here = np.flatnonzero(counted[first:last]) + first
-        releases.append(summed(confidence[here], determined[here], None if gain is None else gain[here]))
-    person = history.person[counted]
-    risk = highest(history.people, person, confidence[counted])
+        who = None if history.bearer is None else history.who[here]
+        figures = (confidence[here], determined[here], None if gain is None else gain[here])
+        releases.append(summed(*(None if one is None else worst(one, who) for one in figures)))
+    person = history.who[counted]
+    risk = highest(history.real, person, confidence[counted])
     attacked = np.isfinite(risk)
-    ever = np.zeros(history.people, dtype=np.bool_)
+    ever = np.zeros(history.real, dtype=np.bool_)
     ever[person[determined[counted]]] = True
-    most = None if gain is None else highest(history.people, person, gain[counted])[attacked]
+    most = None if gain is None else highest(history.real, person, gain[counted])[attacked]
     overall = summed(risk[attacked], ever[attacked], most)
     risk[~attacked] = np.nan
     return Scored(overall, tuple(releases), risk)
@@ -129,6 +131,15 @@ def highest(people: int, person: IntArray, figure: FloatArray) -> FloatArray:
     found = np.full(people, -np.inf)
     np.maximum.at(found, person, figure)
     return found
+
+
+def worst(figure: FloatArray | BoolArray | IntArray, who: IntArray | None) -> Any:
+    """The highest figure of everyone in `who`; the figures themselves where everyone is in it once, `None`."""
+    if who is None or not len(who):
+        return figure
+    order = np.argsort(who, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(who[order]) != 0))
+    return np.maximum.reduceat(figure[order], first)
 
 
 def shares(history: History, code: IntArray) -> FloatArray:

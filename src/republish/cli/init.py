@@ -105,16 +105,22 @@ class FormOptions:
         None, "In two tables: public says that it is no secret who is in them; then k may be 1. [protected]"
     )
 
+    hide_batch: bool = option(
+        False,
+        "In two tables: cells coarse enough that nobody's quasi-identifiers exclude a batch.",
+        "--hide-batch",
+    )
+
     def made(self, publisher: str) -> TwoTables | None:
         """The form, `None` for one table; where none is given, that which the publisher needs."""
         from republish.errors import PolicyError
         from republish.release.forms import ONE_TABLE, TWO_TABLES, form_from
 
-        given = {"k": self.people_k, "presence": self.presence}
+        given = {"k": self.people_k, "presence": self.presence, "hide_batch": self.hide_batch or None}
         settings = {name: value for name, value in given.items() if value is not None}
         form = self.form or (TWO_TABLES if publisher == RECOMMENDED else ONE_TABLE)
         if form == ONE_TABLE and settings:
-            raise PolicyError(f"--people-k and --presence go with --form {TWO_TABLES}")
+            raise PolicyError(f"--people-k, --presence and --hide-batch go with --form {TWO_TABLES}")
         return form_from({"name": form, **settings})
 
 
@@ -148,17 +154,21 @@ class SeriesOptions:
     ) -> Publisher:
         """The publisher of that name with these parameters; with a schema also with the knowledge that was given.
 
-        Parameters that are not given are those that are recommended, or in two tables those that serve them best.
+        Parameters that are not given are those that are recommended, or serve the form and the values of the series best.
         """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
-        from republish.publishers import make_publisher, parameters_of, two_table_parameters
+        from republish.publishers import make_publisher, new_series_parameters, parameters_of
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
         parameters: dict[str, Any] = dict(assignments(self.parameter or [], "-p"))
-        if form is not None:
-            parameters = two_table_parameters(name, parameters)
+        parameters = new_series_parameters(
+            name,
+            parameters,
+            two_tables=form is not None,
+            open_list=schema is not None and schema.has_open_list,
+        )
         if advice is not None:
             parameters = parameters_of(advice.publisher) | parameters
         return make_publisher(name, parameters, parse_requirements(self.require), known)

@@ -11,7 +11,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
-from republish.show.promises import bounds_in
+from republish.show.promises import bounds_in, words_on_groups
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -161,6 +161,10 @@ def show(
     if "two_tables" in document:
         _say_counts(document["two_tables"])
     _say_measures(document["measures"], two="two_tables" in document)
+    for sentence in words_on_groups(document["measures"], "two_tables" in document):
+        say(sentence)
+    if document.get("waiting"):
+        say(f"{number(document['waiting'])} people of the view wait for a later release")
     checks = document["verification"]["checks"]
     say_table(
         ("promise", "holds", "weakest group"), [(c["promise"], c["holds"], c["reached"]) for c in checks]

@@ -14,7 +14,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
-from republish.show.promises import bounds_in, extended_words
+from republish.show.promises import bounds_in, extended_words, words_on_groups
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -43,6 +43,9 @@ class PublishOptions:
     as_of: str | None = option(None, "Date of the release, later than the last; else now.")
     compromised: Path | None = option(
         None, "Table of what outsiders know of single people: identifier, value, p."
+    )
+    truth: Path | None = option(
+        None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
     )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
@@ -84,12 +87,14 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
+    from republish.cli.arguments import truth_views
     from republish.cli.export import export_published, require_target
     from republish.publishing.run import STEPS
     from republish.series import Series
     from republish.sources.postgres import is_database
 
     opened, into = Series.open(series), options.into
+    truth = truth_views(options.truth, len(opened.records)) if options.truth else ()
     if into is not None:
         require_target(into)  # before anything is published
     shown = "a view from a database" if is_database(view) else Path(view).name
@@ -98,7 +103,8 @@ def publish(
         steps(f"publishing {shown}", STEPS if where is None else where.steps) as step,
         telling(opened),
     ):
-        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, meant.names())
+        said = meant.names()
+        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, said, truth)
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not as_json:
         _say_published(done, opened, dry_run)
@@ -123,6 +129,11 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
     kept = series.policy.publisher.keeps_counts
+    if done.waiting:
+        say(
+            f"  {number(done.waiting)} people wait for a later release: they are too few, or may not share a set of "
+            "values that a new value could hide in (newcomers)"
+        )
     if done.suppressed > 0.05 * done.rows:
         left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
         left_out = "the people are not counted yet" if kept else left_out
@@ -130,6 +141,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
             f"  note: {done.suppressed / done.rows:.0%} of {left_out}; looser parameters or a larger view would "
             "publish more"
         )
+    for sentence in words_on_groups(done.measures.as_dict(), done.two_tables is not None):
+        say(f"  {sentence}")
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
     for sentence in bounds_in(done.verification.as_dict()["checks"]) if kept else ():
         say(f"  bound: {sentence}")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from republish.release.two_tables import AnyRelease
     from republish.series import Series
 
-_METHODS = "spread, aggregate (regressions alone) or em; docs/estimates.md says what they take for granted."
+_METHODS = (
+    "spread or em; regressions also auto, aggregate or inverse. docs/estimates.md says what each assumes."
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def query(
         edges = None if bins is None else [_edge(text.strip()) for text in bins.split(",")]
         _say_crosstab(opened, release, asked.crosstab(crosstab, edges, method=method or "spread"), as_json)
     elif regress is not None:
-        _say_regression(opened, release, asked.regress(regress, method or "em"), as_json)
+        _say_regression(opened, release, asked.regress(regress, method or "auto"), as_json)
     else:
         found = asked.count(condition, opened.record(release).payload["suppressed"])
         _say_count(opened, release, condition, found, as_json)

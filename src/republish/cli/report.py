@@ -36,7 +36,8 @@ class ReportAttackOptions:
         None, "Attack: folder with knowledge.toml; else what the publisher thinks she knows."
     )
     truth: Path | None = option(
-        None, "Attack: folder of raw views, for knowledge with classes of its own and for matched."
+        None,
+        "Attack: folder of raw views, for knowledge with classes of its own, matched, linkage and presence.",
     )
     event_lists: bool | None = option(
         None,

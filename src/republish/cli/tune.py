@@ -131,7 +131,7 @@ def _say(tuned: Tuned) -> None:
             point.counterfeits or None, point.undecided or None, within,
         ))  # fmt: skip
     columns = (
-        "publisher", "settings", "penalty", risk, "suppressed", "counterfeits", "undecided", "within"
+        "publisher", "settings", tuned.measure, risk, "suppressed", "counterfeits", "undecided", "within"
     )  # fmt: skip
     feasible = sum(point.feasible for point in tuned.points)
     if rows:
@@ -142,13 +142,13 @@ def _say(tuned: Tuned) -> None:
     if best is not None:
         say(
             f"{risk} {best.figures[1]:.4f} is within the limit of {tuned.limit:g} at the least loss: "
-            + _named(best)
+            + _named(tuned, best)
         )
         _say_doubts(best)
     elif near is not None:
         say(
             f"nothing that was tried keeps the {risk} within {tuned.limit:g}; the nearest, {near.figures[1]:.4f}: "
-            + _named(near)
+            + _named(tuned, near)
         )
     else:
         say("no publisher could publish these views with any parameters that were tried")
@@ -165,5 +165,5 @@ def _say_doubts(point: Point) -> None:
         )
 
 
-def _named(point: Point) -> str:
-    return f"{point.publisher} {point.settings}, certainty penalty {point.figures[0]:.4f}"
+def _named(tuned: Tuned, point: Point) -> str:
+    return f"{point.publisher} {point.settings}, {tuned.measure} {point.figures[0]:.4f}"

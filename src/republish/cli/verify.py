@@ -33,6 +33,29 @@ class TableOptions:
     people_require: str = option("", 'Of two tables: what to check of groups of people, "k=5".')
 
 
+@dataclass(frozen=True)
+class GateOptions:
+    """Whether the gate judges a series again, and by what."""
+
+    gate: bool = option(False, "For a series: also make the attacks of its gate once more.", "--gate")
+    truth: Path | None = option(
+        None, "With --gate: folder of raw views, for linkage and presence in the gate."
+    )
+
+    def judge(self, series: Series) -> Verdict | None:
+        """The verdict on the series as it is stored, where it is asked for."""
+        from republish.cli.arguments import truth_views
+        from republish.errors import PolicyError
+        from republish.gate.run import judge_again
+
+        if not self.gate and self.truth is not None:
+            raise PolicyError("--truth is for the attacks of the gate; add --gate, or leave it out")
+        if not self.gate:
+            return None
+        views = None if self.truth is None else truth_views(self.truth, len(series.records))
+        return judge_again(series, views=views)
+
+
 @gathered
 def verify(
     target: Annotated[Path, typer.Argument(help="Folder of a series, or any table (CSV or Parquet).")],
@@ -44,9 +67,7 @@ def verify(
     ] = None,
     *,
     asked: TableOptions,
-    gate: Annotated[
-        bool, typer.Option("--gate", help="For a series: also make the attacks of its gate once more.")
-    ] = False,
+    gate: GateOptions,
     engine: EngineOptions,
     as_json: Json = False,
 ) -> None:
@@ -73,13 +94,13 @@ def verify(
         _verify_tables(target, values, asked, as_json)
 
 
-def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool) -> None:
+def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_json: bool) -> None:
     from republish.series import Series
 
     opened = Series.open(folder).snapshot()
     with counted("verifying") as progress:
         found = opened.verify(progress, where)
-        verdict = _judged_again(opened) if gate else None
+        verdict = gate.judge(opened)
     passed = verdict is None or verdict.passed
     if as_json:
         say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})
@@ -120,12 +141,6 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
             for breach in verdict.breaches:
                 say(f"broken: {breach.sentence()}")
     raise typer.Exit(0 if found.holds and passed else 1)
-
-
-def _judged_again(series: Series) -> Verdict:
-    from republish.gate.run import judge_again
-
-    return judge_again(series)
 
 
 def _say_extended(found: SeriesVerification) -> None:

@@ -12,9 +12,11 @@ from republish.errors import PolicyError
 from republish.metrics.boxes import is_discrete, real_rows
 from republish.microdata import FLAT
 from republish.queries.columns import Columns, Domain
+from republish.queries.density import density
 from republish.queries.language import Condition, Every, Literal, Not, Test
 from republish.queries.spans import Span
 from republish.release.cells import ALL_MISSING, SOME_MISSING, Cells
+from republish.release.release import Release
 
 Edge = str | float
 _FEW = 12  # values of a column with an order that are bins of their own
@@ -52,37 +54,69 @@ def bins_of(columns: Columns, name: str, given: Sequence[Edge] | None = None, cu
     return _between(domain, edges)
 
 
-def cell_shares(cells: Cells, spans: Sequence[Span]) -> FloatArray:
-    """The share of every group's cell that lies in each span, evenly spread; `*` is spread over the domain.
+def density_of(columns: Columns, cells: Cells) -> tuple[int, FloatArray] | None:
+    """How people lie over a column, as counts take it: evenly in one table, where nothing is returned."""
+    release = columns.release
+    return None if isinstance(release, Release) else density(cells, real_rows(release.people))
 
-    An empty cell lies in the spans that hold the missing value.
+
+def cell_shares(
+    cells: Cells, spans: Sequence[Span], known: tuple[int, FloatArray] | None = None
+) -> FloatArray:
+    """The share of every group's cell that lies in each span; `*` is spread over the domain.
+
+    People lie in a cell as the density says that is `known`, evenly without one. An empty cell lies in the spans that
+    hold the missing value.
     """
     axis = cells.axis
     star = cells.missing == SOME_MISSING
     low = np.where(star, axis.low, cells.low)
     high = np.where(star, axis.high, cells.high)
     shares = np.zeros((len(low), len(spans)))
+    blank = cells.missing == ALL_MISSING
+    if known is not None:
+        lowest, summed = known[0], np.append(0.0, np.cumsum(known[1]))
+
+        def weight(start: FloatArray, end: FloatArray) -> FloatArray:
+            first = np.clip(np.where(blank, 0.0, np.ceil(start) - lowest), 0, len(summed) - 1).astype(
+                np.int64
+            )
+            last = np.clip(np.where(blank, 0.0, np.floor(end) - lowest + 1), 0, len(summed) - 1).astype(
+                np.int64
+            )
+            found: FloatArray = np.maximum(summed[last] - summed[first], 0.0)
+            return found
+
     with np.errstate(invalid="ignore", divide="ignore"):
         for s, span in enumerate(spans):
             for first, last in span.intervals:
                 start, end = np.maximum(low, first), np.minimum(high, last)
-                if is_discrete(axis):
+                if known is not None:
+                    shares[:, s] += weight(start, end) / weight(low, high)
+                elif is_discrete(axis):
                     shares[:, s] += np.maximum(np.floor(end) - np.ceil(start) + 1, 0) / (high - low + 1)
                 else:
                     part = np.where(high > low, (end - start) / (high - low), 1.0)
                     shares[:, s] += np.where(end >= start, part, 0.0)
     if axis.kind_code == FLAT:
-        own = np.repeat(np.arange(len(low)), np.diff(cells.offsets))
-        held = np.maximum(np.diff(cells.offsets), 1)
-        for s, span in enumerate(spans):
-            inside = np.zeros(len(own), dtype=np.bool_)
-            for first, last in span.intervals:
-                inside |= (first <= cells.members) & (cells.members <= last)
-            counted = np.bincount(own[inside], minlength=len(low)) / held
-            shares[~star, s] = counted[~star]
-    blank = cells.missing == ALL_MISSING
+        of_sets = _shares_of_sets(cells, spans, known)
+        shares[~star] = of_sets[~star]
     shares[blank] = [span.missing for span in spans]
     return np.nan_to_num(shares)
+
+
+def _shares_of_sets(cells: Cells, spans: Sequence[Span], known: tuple[int, FloatArray] | None) -> FloatArray:
+    groups = len(cells.low)
+    own = np.repeat(np.arange(groups), np.diff(cells.offsets))
+    weight = np.ones(len(own)) if known is None else known[1][cells.members.astype(np.int64) - known[0]]
+    held = np.bincount(own, weight, minlength=groups)
+    shares = np.zeros((groups, len(spans)))
+    for s, span in enumerate(spans):
+        inside = np.zeros(len(own), dtype=np.bool_)
+        for first, last in span.intervals:
+            inside |= (first <= cells.members) & (cells.members <= last)
+        shares[:, s] = np.bincount(own, weight * inside, minlength=groups) / np.where(held > 0, held, 1.0)
+    return shares
 
 
 def span_of(columns: Columns, one: Bin) -> Span:

@@ -6,8 +6,9 @@ import numpy as np
 
 from republish.errors import PolicyError
 from republish.estimates.design import points_of
+from republish.estimates.ecological import inverse_of
 from republish.estimates.formula import read_formula
-from republish.estimates.regression import Method, _inverse, regress
+from republish.estimates.regression import Method, regress
 from republish.metrics.boxes import aligned
 from republish.microdata import Microdata
 from republish.queries.columns import Columns
@@ -16,13 +17,15 @@ from republish.sources.values import as_text
 
 
 def compare_regressions(
-    release: AnyRelease, view: Microdata, formula: str, method: Method = "em"
+    release: AnyRelease, view: Microdata, formula: str, method: Method = "auto"
 ) -> dict[str, dict[str, float]]:
-    """Of every coefficient what the view says, what the release says, and the standard error of the latter."""
+    """Of every coefficient what the view says, what the release says, and its standard error and interval."""
     found, true = regress(release, formula, method), true_coefficients(release, view, formula)
     return {
-        name: {"true": true[name], "estimated": value, "standard_error": error}
-        for name, value, error in zip(found.names, found.coefficients, found.standard_errors, strict=True)
+        name: {"true": true[name], "estimated": value, "standard_error": error, "low": low, "high": high}
+        for name, value, error, (low, high) in zip(
+            found.names, found.coefficients, found.standard_errors, found.intervals, strict=True
+        )
     }
 
 
@@ -39,5 +42,5 @@ def true_coefficients(release: AnyRelease, view: Microdata, formula: str) -> dic
     if not complete.any():
         raise PolicyError("a regression needs rows of the view without missing values; found none")
     x, y = np.column_stack([np.ones(view.rows), design])[complete], scores[complete]
-    beta = _inverse(x.T @ x) @ (x.T @ y)
+    beta = inverse_of(x.T @ x) @ (x.T @ y)
     return dict(zip(("(intercept)", *names), beta.tolist(), strict=True))

@@ -11,7 +11,7 @@ import polars as pl
 
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
-from republish.estimates.bins import Bin, Edge, bins_of, cell_shares, missing_bin, span_of
+from republish.estimates.bins import Bin, Edge, bins_of, cell_shares, density_of, missing_bin, span_of
 from republish.estimates.em import fit
 from republish.estimates.units import units_of
 from republish.metrics.boxes import require_sensitive
@@ -144,7 +144,9 @@ def _likeliest(
     """The table that batches bear out, and people without a batch as the even spread has them."""
     units = units_of(release)
     cells = {cells.axis.column.name: cells for cells in release.people.cells}[spread.column]
-    by_batch = units.margins(cell_shares(cells, [span_of(columns, row) for row in rows]))
+    by_batch = units.margins(
+        cell_shares(cells, [span_of(columns, row) for row in rows], density_of(columns, cells))
+    )
     by_batch *= (units.sizes / np.maximum(by_batch.sum(axis=1), 1e-12))[:, None]
     places = columns.places(columns.sensitive)
     kind = np.full(len(places), -1, dtype=np.int64)

@@ -9,7 +9,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
-from republish.estimates.bins import cell_shares
+from republish.estimates.bins import cell_shares, density_of
 from republish.metrics.boxes import is_discrete, real_rows
 from republish.microdata import INTERVAL, Microdata
 from republish.queries.columns import Columns
@@ -41,7 +41,9 @@ def part_of(columns: Columns, name: str) -> Part:
     if name not in axes:
         return _of_values(people.rest[name])
     cells = axes[name]
-    return _of_numbers(cells) if cells.axis.kind_code == INTERVAL else _of_labels(columns, cells)
+    if cells.axis.kind_code == INTERVAL:
+        return _of_numbers(cells, density_of(columns, cells))
+    return _of_labels(columns, cells)
 
 
 def points_of(
@@ -69,18 +71,40 @@ def points_of(
     return tuple(labels), np.column_stack(found), complete
 
 
-def _of_numbers(cells: Cells) -> Part:
+def _of_numbers(cells: Cells, known: tuple[int, FloatArray] | None) -> Part:
     said = cells.said
     low, high = np.where(said, cells.low, 0.0), np.where(said, cells.high, 0.0)
-    width = high - low
-    inside = ((width + 1) ** 2 - 1) / 12 if is_discrete(cells.axis) else width**2 / 12
-    return Part((cells.axis.column.name,), ((low + high) / 2)[:, None], inside[:, None, None], said)
+    if known is None:
+        width = high - low
+        mean, inside = (
+            (low + high) / 2,
+            ((width + 1) ** 2 - 1) / 12 if is_discrete(cells.axis) else width**2 / 12,
+        )
+    else:
+        mean, inside = _moments_of(*known, low, high, said)
+    return Part((cells.axis.column.name,), mean[:, None], inside[:, None, None], said)
+
+
+def _moments_of(
+    lowest: int, weight: FloatArray, low: FloatArray, high: FloatArray, said: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """The mean and the variance of the places of every cell, by their weights."""
+    places = np.arange(len(weight), dtype=np.float64)
+    first = np.where(said, low - lowest, 0.0).astype(np.int64)
+    last = np.where(said, high - lowest, 0.0).astype(np.int64) + 1
+    total, sums, squares = (
+        np.append(0.0, np.cumsum(weight * places**power))[last]
+        - np.append(0.0, np.cumsum(weight * places**power))[first]
+        for power in (0, 1, 2)
+    )
+    mean = sums / total
+    return mean + lowest, np.maximum(squares / total - mean**2, 0.0)
 
 
 def _of_labels(columns: Columns, cells: Cells) -> Part:
     """A column for every label that occurs but the first."""
     name, labels = cells.axis.column.name, cells.axis.labels
-    shares = cell_shares(cells, [between(at, at) for at in range(len(labels))])
+    shares = cell_shares(cells, [between(at, at) for at in range(len(labels))], density_of(columns, cells))
     weight = real_rows(columns.release.people) * cells.said
     held = [at for at in range(len(labels)) if weight @ shares[:, at] > 0]
     return _indicators(name, [labels[at] for at in held], shares[:, held], cells.said)

@@ -25,8 +25,20 @@ LIMITS = {
     "max_confidence": "worst_confidence",
     "max_mean_confidence": "mean_confidence",
     "max_gain": "gain",
+    "max_alone": "alone",
+    "max_below_k": "below_k",
+    "max_shown_present": "surely_present",
+    "max_shown_absent": "shown_absent",
 }
 """Every limit and the figure that it limits."""
+
+OF_IDENTITIES = {
+    "max_alone": "linkage",
+    "max_below_k": "linkage",
+    "max_shown_present": "presence",
+    "max_shown_absent": "presence",
+}
+"""Limits on what is found without a thought of values, and the attack that each is about."""
 
 _MOST = 2**63 - 1  # what series.toml can hold
 
@@ -43,7 +55,9 @@ class Gate:
     `seed` + 1, ..., and the worst draw counts. The other granted things are those of `republish.attacks.Adversary`.
     A limit is the highest value that is allowed: of the share of people determined exactly, of those whom the linear
     attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
-    the worst person, of the mean confidence, of the mean gain.
+    the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
+    their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
+    is certain. These two attacks need the raw views of earlier releases with every new one.
     """
 
     attacks: tuple[str, ...] = ()
@@ -63,6 +77,10 @@ class Gate:
     max_confidence: float | None = None
     max_mean_confidence: float | None = None
     max_gain: float | None = None
+    max_alone: float | None = None
+    max_below_k: float | None = None
+    max_shown_present: float | None = None
+    max_shown_absent: float | None = None
 
     def __post_init__(self) -> None:
         _require_attacks(self.attacks)
@@ -95,12 +113,26 @@ class Gate:
             if not any(limits_attack(limit, attack) for attack in self.attacks):
                 raise PolicyError(
                     f"{limit} of the gate limits a figure that {' and '.join(self.attacks)} cannot give; add the "
-                    "attack linear, or leave the limit out"
+                    f"attack {OF_IDENTITIES.get(limit, 'linear')}, or leave the limit out"
                 )
 
     @property
     def limits(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
+
+    @property
+    def needs_views(self) -> bool:
+        """Whether an attack looks people up by their quasi-identifiers, which a series does not keep."""
+        return any(name in OF_IDENTITIES.values() for name in self.attacks)
+
+    def require_views(self, given: int, releases: int) -> None:
+        """Refuse to go on where the raw views of so many releases are needed and others are given."""
+        if self.needs_views and given != releases:
+            raise PolicyError(
+                "linkage and presence in the gate look people up by their quasi-identifiers, which a series does not "
+                f"keep: one raw view is needed of each of {releases} releases, and there are {given}; give those of "
+                "all releases so far (--truth DIR)"
+            )
 
     def suiting(self, knowledge: Knowledge | Extracted | None, sensitive: bool) -> Gate:
         """The gate with its attacks chosen, where none were named; refused where one of them could never be made."""
@@ -111,8 +143,9 @@ class Gate:
             raise PolicyError(
                 "a gate limits what is found out of sensitive values, and the schema has no sensitive column; label one"
             )
-        attacks = self.attacks or (_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
-        lacking = [name for name in attacks if name not in without_views(knowledge is not None)]
+        attacks = self.attacks or self._fitting_limits(_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
+        able = (*without_views(knowledge is not None), *OF_IDENTITIES.values())
+        lacking = [name for name in attacks if name not in able]
         if lacking:
             raise PolicyError(
                 f"{lacking[0]} in the gate needs to know how values follow each other, and this publisher has no "
@@ -121,6 +154,11 @@ class Gate:
         if "joint" in attacks:
             _require(self.posterior in PRODUCTS, "posterior", f"one of {', '.join(PRODUCTS)} for joint")
         return replace(self, attacks=attacks)
+
+    def _fitting_limits(self, seeking: tuple[str, ...]) -> tuple[str, ...]:
+        """The attacks that the limits are about, where none were named: those `seeking` values, and the others."""
+        others = dict.fromkeys(OF_IDENTITIES[limit] for limit in self.limits if limit in OF_IDENTITIES)
+        return (*(seeking if self.limits.keys() - OF_IDENTITIES.keys() else ()), *others)
 
     def drawn(self, attack: str) -> int:
         """How many times people are drawn for an attack: once where it makes no use of compromised people."""
@@ -154,9 +192,11 @@ class Gate:
 
 
 def limits_attack(limit: str, attack: str) -> bool:
-    """Whether a limit is about an attack: only some say whom they gave up on."""
-    from republish.attacks.registry import kind_of
+    """Whether a limit is about an attack: only some seek values, and only some say whom they gave up on."""
+    from republish.attacks.registry import IDENTIFIES, kind_of
 
+    if limit in OF_IDENTITIES or kind_of(attack).way == IDENTIFIES:
+        return OF_IDENTITIES.get(limit) == attack
     return limit != "max_undecided" or kind_of(attack).gives_up
 
 
@@ -212,7 +252,7 @@ def _require_attacks(attacks: Any) -> None:
         "attacks",
         "names",
     )
-    possible = without_views()
+    possible = [*without_views(), *dict.fromkeys(OF_IDENTITIES.values())]
     for name in attacks:
         kind_of(name)
         if name not in possible:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from republish.arrays import IntArray
+from republish.attacks.identity import IdentityResult
 from republish.attacks.results import AttackResult
 from republish.attacks.run import Result, run, target_of
 from republish.attacks.source import Source
@@ -32,11 +34,23 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Coming:
-    """A release that was verified and is not committed: the table, its view, and who is in which group."""
+    """A release that was verified and is not committed: the table, its view, and who is in which group.
+
+    In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved.
+    `held` are those whom batches count as they were.
+    """
 
     release: AnyRelease
     view: Microdata
     seen: Memory
+    cell: IntArray | None = None
+    moved: Mapping[str, float] = field(default_factory=dict)
+    held: Membership | None = None
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What the entry of the release will say of how frames moved."""
+        return {"moved": dict(self.moved)}
 
 
 class WithDraft:
@@ -55,8 +69,8 @@ class WithDraft:
 
     @property
     def records(self) -> tuple[Any, ...]:
-        """One entry a release, nothing for the coming one."""
-        return (*self._series.records, None)
+        """One entry a release, and what there will be of the coming one."""
+        return (*self._series.records, self._coming)
 
     @property
     def schema(self) -> Schema:
@@ -85,21 +99,27 @@ class WithDraft:
         seen, reasoning = self._coming.seen, self.reasoning
         group, code, row = (seen.columns[name] for name in ("group", "code", "row"))
         classes = None if reasoning is None else reasoning.respondents(self._coming.view).classes
-        return Membership(seen.people, group, code, row, classes)
+        coming = self._coming
+        return Membership(seen.people, group, code, row, classes, coming.cell, coming.held)
 
     def secret(self) -> Secret:
         return self._series.secret()
 
 
-def judge(gate: Gate, source: Source, progress: Progress | None = None) -> Verdict:
+def judge(
+    gate: Gate, source: Source, progress: Progress | None = None, views: Sequence[Any] | None = None
+) -> Verdict:
     """What the attacks of a gate find in all releases together, and whether its limits hold.
 
+    `views` are the raw views, one a release, for attacks that look people up by their quasi-identifiers.
+
     Raises:
-        PolicyError: nobody is left to attack, or an attack cannot give a figure that is limited.
+        PolicyError: nobody is left to attack, an attack cannot give a figure that is limited, or views are missing.
     """
+    gate.require_views(0 if views is None else len(views), len(source.records))
     knowledge = None if source.reasoning is None else source.reasoning.knowledge
     adversaries = gate.adversaries(knowledge)
-    target = target_of(source, adversaries[0], gate.attacks)
+    target = target_of(source, adversaries[0], gate.attacks, views=views if gate.needs_views else None)
     found = []
     for name in gate.attacks:
         for adversary in adversaries[: gate.drawn(name)]:
@@ -115,18 +135,20 @@ def judge(gate: Gate, source: Source, progress: Progress | None = None) -> Verdi
     return Verdict(gate.limits, tuple(found))
 
 
-def judge_again(series: Series, progress: Progress | None = None) -> Verdict:
-    """The verdict on a series as it is stored, whatever was recorded.
+def judge_again(
+    series: Series, progress: Progress | None = None, views: Sequence[Any] | None = None
+) -> Verdict:
+    """The verdict on a series as it is stored, whatever was recorded; `views` as `judge` needs them.
 
     Raises:
-        PolicyError: the policy has no gate, or nothing was published.
+        PolicyError: the policy has no gate, nothing was published, or views are missing.
     """
     gate = series.policy.gate
     if gate is None:
         raise PolicyError("this series has no gate; `republish attack` says what adversaries find out")
     if not series.records:
         raise PolicyError("the gate judges releases and there are none yet; publish one")
-    return judge(gate, series, progress)
+    return judge(gate, series, progress, views)
 
 
 def _found(gate: Gate, name: str, result: Result) -> AttackFigures:
@@ -135,4 +157,5 @@ def _found(gate: Gate, name: str, result: Result) -> AttackFigures:
         with np.errstate(invalid="ignore"):
             above = int(np.count_nonzero(result.risk > gate.max_confidence))
     unclear = result.unclear if isinstance(result, AttackResult) else None
-    return AttackFigures(name, result.summary, above, unclear)
+    identity = result.overall if isinstance(result, IdentityResult) else None
+    return AttackFigures(name, result.summary, above, unclear, identity)

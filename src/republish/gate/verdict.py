@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import LimitBroken, PolicyError
-from republish.gate.limits import LIMITS, Gate, limits_attack
+from republish.gate.limits import LIMITS, OF_IDENTITIES, Gate, limits_attack
 from republish.ledger import Entry
 
 if TYPE_CHECKING:
+    from republish.attacks.identity import Identity
     from republish.attacks.results import Unclear
     from republish.attacks.summary import Summary
 
@@ -22,7 +23,12 @@ _OF_PEOPLE = {
     "max_undecided": "are undecided: no second value was found before the budget ran out",
     "max_above_nine_tenths": "have a value of which she is surer than .9",
     "max_above_half": "have a value of which she is surer than .5",
+    "max_alone": "are alone in the cells that were theirs",
+    "max_below_k": "are with fewer others than the smallest cell holds in the cells that were theirs",
+    "max_shown_present": "are present for certain",
+    "max_shown_absent": "are absent for certain",
 }
+_COUNTED = {"max_shown_present": "present", "max_shown_absent": "absent"}
 _OF_ALL = {"max_mean_confidence": "the mean confidence", "max_gain": "the mean gain"}
 
 
@@ -31,13 +37,15 @@ class AttackFigures:
     """What an attack found with one draw of compromised people.
 
     `above_limit` counts the people of whom she is surer than `max_confidence`, 0 where that is no limit. `unclear` is
-    what the attack did not get to the end of, `None` where it always does.
+    what the attack did not get to the end of, `None` where it always does. `identity` are the figures of an attack that
+    seeks no value.
     """
 
     attack: str
     summary: Summary
     above_limit: int = 0
     unclear: Unclear | None = None
+    identity: Identity | None = None
 
     @property
     def undecided(self) -> int:
@@ -61,7 +69,8 @@ class AttackFigures:
             PolicyError: the attack does not give it. Nothing may pass for lack of a figure.
         """
         name = LIMITS[limit]
-        value: float | None = getattr(self if name == "undecided_share" else self.summary, name)
+        of = self.identity if limit in OF_IDENTITIES else self if name == "undecided_share" else self.summary
+        value: float | None = getattr(of, name, None)
         if value is None or not math.isfinite(value):
             raise PolicyError(
                 f"{limit} limits a figure that {self.attack} does not give; leave the limit or the attack out of the "
@@ -83,18 +92,24 @@ class LimitBreach:
         return self.found.figure(self.limit) - self.allowed
 
     @property
+    def among(self) -> int:
+        """Of how many people the figure is; of presence, how often somebody was there, or not."""
+        identity = self.found.identity
+        counted = _COUNTED.get(self.limit, "people")
+        return int(getattr(self.found.summary if identity is None else identity, counted))
+
+    @property
     def people(self) -> int:
         """How many people it concerns: those determined, or above the limit; of a mean, all who were attacked."""
-        summary = self.found.summary
         if self.limit == "max_confidence":
             return self.found.above_limit
         if self.limit in _OF_ALL:
-            return summary.people
-        return round(self.found.figure(self.limit) * summary.people)
+            return self.among
+        return round(self.found.figure(self.limit) * self.among)
 
     def sentence(self) -> str:
         """Which attack, which limit, by how much, for how many people; never who."""
-        figure, everyone = self.found.figure(self.limit), f"{self.found.summary.people:,}"
+        figure, everyone = self.found.figure(self.limit), f"{self.among:,}"
         start = f"{self.limit}={self.allowed:g}, {self.found.attack}: "
         if self.limit in _OF_PEOPLE:
             return (
@@ -211,6 +226,7 @@ class Verdict:
                     **asdict(one.summary),
                     "above_limit": one.above_limit,
                     "unclear": None if one.unclear is None else asdict(one.unclear),
+                    **({} if one.identity is None else {"identity": asdict(one.identity)}),
                 }
                 for one in self.found
             ],
@@ -227,6 +243,7 @@ def _most(draws: Sequence[Unclear]) -> list[str]:
 
 def verdict_from(document: Mapping[str, Any]) -> Verdict:
     """The verdict that a ledger recorded."""
+    from republish.attacks.identity import IDENTITIES
     from republish.attacks.results import Unclear
     from republish.attacks.summary import Summary
 
@@ -235,8 +252,15 @@ def verdict_from(document: Mapping[str, Any]) -> Verdict:
         figures = dict(one)
         attack, above = figures.pop("attack"), figures.pop("above_limit")
         unclear = figures.pop("unclear", None)  # older records have none
+        identity = figures.pop("identity", None)
         found.append(
-            AttackFigures(attack, Summary(**figures), above, None if unclear is None else Unclear(**unclear))
+            AttackFigures(
+                attack,
+                Summary(**figures),
+                above,
+                None if unclear is None else Unclear(**unclear),
+                None if identity is None else IDENTITIES[attack](**identity),
+            )
         )
     return Verdict(document["limits"], tuple(found))
 

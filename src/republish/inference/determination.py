@@ -14,6 +14,9 @@ another such world. The ones counted here exchange two values v and w within a c
 Ways that share nobody are blocked independently of each other where people are compromised independently. So the
 probability that all of them are blocked, a product, bounds the probability to be determined, by whatever attack.
 docs/cohorts.md has the proof.
+
+In closed batches, whose lives begin together, all that end together could have exchanged values. There the ways of one
+person are simply counted (`exchange_risk`). Whoever was forgotten is taken to be compromised: nobody's way out.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
-from republish.memory.cohort_stays import FREE, NOBODY, TIED, Stays
+from republish.memory.cohort_stays import FREE, NOBODY, NONE, TIED, Stays
 
 _LONGEST = 8  # people on a way out; longer ones are blocked too easily to matter
 _SMALL = 1e-7  # once the bound is that small no further ways are sought
@@ -49,6 +52,62 @@ class EscapeRisk(NamedTuple):
     @property
     def share(self) -> float:
         return self.expected / self.people if self.people else 0.0
+
+
+def batch_risk(stays: Stays, compromised: float) -> EscapeRisk:
+    """At most how likely everyone is determined: in closed form where all of a batch begin together, else by search."""
+    return (exchange_risk if _begin_together(stays) else escape_risk)(stays, compromised)
+
+
+def _begin_together(stays: Stays) -> bool:
+    """Whether every batch was made once, and no life has several stays."""
+    made = np.full(int(stays.cohort.max(initial=0)) + 1, -1, dtype=np.int64)
+    made[stays.cohort] = stays.since
+    return bool((stays.since == made[stays.cohort]).all()) and not np.isin(stays.bearer, (NOBODY, TIED)).any()
+
+
+def exchange_risk(stays: Stays, compromised: float) -> EscapeRisk:
+    """At most how likely everyone is determined where lives of a batch begin together: c to the power r.
+
+    r is the number of others whose lives end when hers does, and with whom she can exchange values: they differ, and
+    neither would get the value of her life before or after.
+    """
+    someone = stays.bearer == FREE
+    lives = pl.DataFrame(
+        {name: getattr(stays, name)[someone] for name in ("cohort", "until", "code", "previous", "following")}
+    ).select(pl.struct("cohort", "until").rank("dense").alias("exit"), "code", "previous", "following")
+    lives = lives.with_row_index("life")
+    barred = (
+        lives.unpivot(["previous", "following"], index=["life", "exit", "code"], value_name="barred")
+        .filter(pl.col("barred") != NONE)
+        .unique(["life", "barred"])
+    )
+    of_code = lives.group_by("exit", "code").len("same")
+    barring = barred.group_by("exit", pl.col("barred").alias("code")).len("bar")
+    both = barred.group_by("exit", pl.col("code").alias("barred"), pl.col("barred").alias("code")).len("both")
+    # Of a life's own barred values: how many have them, less those counted already, who may not have hers.
+    own = (
+        barred.join(of_code.rename({"code": "barred"}), on=["exit", "barred"], how="left")
+        .join(both, on=["exit", "code", "barred"], how="left")
+        .group_by("life")
+        .agg(
+            own=pl.col("same").fill_null(0).cast(pl.Int64).sum()
+            - pl.col("both").fill_null(0).cast(pl.Int64).sum()
+        )
+    )
+    partners = (
+        lives.with_columns(all=pl.len().over("exit"))
+        .join(of_code, on=["exit", "code"], how="left", maintain_order="left")
+        .join(barring, on=["exit", "code"], how="left", maintain_order="left")
+        .join(own, on="life", how="left", maintain_order="left")
+        .select(pl.all().exclude("life").fill_null(0).cast(pl.Int64))
+        .select(pl.col("all") - pl.col("same") - pl.col("bar") - pl.col("own"))
+        .to_series()
+        .to_numpy()
+    )
+    risk = np.zeros(stays.count)
+    risk[someone] = compromised ** partners.astype(np.float64)
+    return EscapeRisk(risk, float(risk.sum()), stays.people)
 
 
 class _Arrows(NamedTuple):

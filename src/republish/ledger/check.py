@@ -41,6 +41,11 @@ def check_series(
     return found  # publishers kept committing meanwhile; this is the newest of what was seen
 
 
+def files_at_fault(faults: Sequence[str]) -> set[str]:
+    """The names that faults begin with: of a file that is not as it was recorded its fault says so first."""
+    return {fault.partition(" ")[0].rstrip(":") for fault in faults}
+
+
 def _faults_on_disk(
     layout: Layout,
     records: Sequence[Record],

@@ -5,13 +5,14 @@ It holds no pseudonyms: memory entries point into it, by the number of a stay an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray, WordArray
-from republish.memory.cohort_stays import Stays
+from republish.memory.cohort_stays import FORGOTTEN, Stays
 from republish.memory.memory import Memory
 
 CUTS: dict[str, type[pl.DataType]] = {
@@ -53,16 +54,27 @@ class BatchRecord(NamedTuple):
         """All of it as a table of one line, a table in each cell."""
         batches = pl.DataFrame({"zone": self.zone, "size": self.size}).cast(pl.Int32)
         tables = {"stays": self.stays.frame(), "cuts": self.cuts, "batches": batches}
-        return pl.DataFrame(
-            {name: pl.Series([table.to_struct()]) for name, table in tables.items()}
-        )
+        return pl.DataFrame({name: pl.Series([table.to_struct()]) for name, table in tables.items()})
+
+    def known_to(self, memory: Memory) -> BatchRecord:
+        """The record in which the stays of people who are not in the memory any more are of forgotten ones."""
+        stays, last = self.stays, _last_stays(memory)
+        remembered = np.zeros(stays.count, dtype=np.bool_)
+        remembered[stays.person[last[last >= 0]]] = True
+        bearer = np.where(remembered[stays.person], stays.bearer, FORGOTTEN)
+        return self._replace(stays=replace(stays, bearer=bearer))
 
     def bearers(self, memory: Memory, stays: IntArray) -> WordArray:
         """The pseudonyms of the people of these stays, nobody's for those who were forgotten."""
-        last = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
+        last = _last_stays(memory)
         known = np.flatnonzero(last >= 0)
         entry = np.full(self.stays.count + 1, -1, dtype=np.int64)
         entry[self.stays.person[last[known]]] = known
         found = entry[self.stays.person[stays]]
         return np.where((found >= 0)[:, None], memory.people[found], np.uint64(0))
 
+
+def _last_stays(memory: Memory) -> IntArray:
+    """The last stay of everyone in a memory, -1 for none."""
+    found: IntArray = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
+    return found

@@ -16,7 +16,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 
-NOBODY, FREE, TIED = 0, 1, 2
+NOBODY, FREE, TIED, FORGOTTEN = 0, 1, 2, 3
 NONE = -1
 COLUMNS = ("cohort", "code", "since", "until", "bearer", "person", "life", "previous", "following")
 
@@ -30,7 +30,8 @@ class Stays:
         code: the sensitive code.
         since: the first release of the stay.
         until: the last release of the stay so far.
-        bearer: NOBODY for a counterfeit, FREE for a person whose life has this one stay, TIED where it has several.
+        bearer: NOBODY for a counterfeit, FREE for a person whose life has this one stay, TIED where it has several;
+            FORGOTTEN where a batch still counts somebody, or did, who is not remembered any more.
         person: the entry with which the person was first seen; its own for a counterfeit.
         life: the entry with which the life began; its own for a counterfeit.
         previous: the code of the person's life before, -1 for none.
@@ -68,7 +69,9 @@ class Stays:
 
     @property
     def people(self) -> int:
-        return int(np.count_nonzero((self.bearer != NOBODY) & (self.person == np.arange(self.count))))
+        """How many people there are, but for those who were forgotten."""
+        someone = (self.bearer == FREE) | (self.bearer == TIED)
+        return int(np.count_nonzero(someone & (self.person == np.arange(self.count))))
 
     def heights(self, release: int) -> tuple[IntArray, IntArray, IntArray]:
         """Cohort, code and number of rows of everything that a release showed, sorted."""

@@ -59,7 +59,8 @@ class Membership:
         if self.held is None:
             return Membership(*mine)
         theirs = self.held.people, self.held.group, self.held.code
-        return Membership(*(np.concatenate(pair) for pair in zip(mine, theirs, strict=True)))
+        people, group, code = (np.concatenate(pair) for pair in zip(mine, theirs, strict=True))
+        return Membership(people, group, code)
 
     @property
     def someone(self) -> BoolArray:

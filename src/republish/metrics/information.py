@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from republish.arrays import FloatArray
+from republish.arrays import FloatArray, IntArray
 from republish.metrics.boxes import is_discrete
 from republish.metrics.queries import Workload, _ranked_values, estimated_counts, true_counts
 from republish.microdata import Microdata
@@ -31,19 +33,29 @@ def information_kept(release: AnyRelease, view: Microdata) -> float | None:
     The quasi-identifier is the one that says most of the value in the view, in bins of equal width (categories in runs
     of neighbours), at most 5; values in at most 10 runs. None where no quasi-identifier says anything of the value.
     """
-    best: tuple[float, FloatArray] | None = None
-    chosen = None
-    for a in range(len(view.axes)):
-        asked = _grid(view, a)
-        shape = (-1, len(np.unique(asked.value_low)))
-        table = true_counts(view, asked).astype(np.float64).reshape(shape)
-        said = mutual_information(table)
-        if best is None or said > best[0]:
-            best, chosen = (said, table), asked
-    if best is None or chosen is None or best[0] <= 1e-9:
+    grids = value_grids(view)
+    true = [true_counts(view, asked) for asked in grids]
+    return share_kept(grids, true, lambda a: estimated_counts(release, grids[a]))
+
+
+def value_grids(view: Microdata) -> list[Workload]:
+    """Of every quasi-identifier all bins with all runs of values; they come from the domains alone."""
+    return [_grid(view, a) for a in range(len(view.axes))]
+
+
+def share_kept(
+    grids: Sequence[Workload], true: Sequence[IntArray], estimated: Callable[[int], FloatArray]
+) -> float | None:
+    """What is kept of the information of the grid that says most, from its true and its estimated counts."""
+    said = [mutual_information(_table(*each)) for each in zip(grids, true, strict=True)]
+    if max(said, default=0.0) <= 1e-9:
         return None
-    found = estimated_counts(release, chosen).reshape(best[1].shape)
-    return mutual_information(found) / best[0]
+    best = said.index(max(said))
+    return mutual_information(_table(grids[best], estimated(best))) / said[best]
+
+
+def _table(grid: Workload, counts: IntArray | FloatArray) -> FloatArray:
+    return counts.astype(np.float64).reshape(-1, len(np.unique(grid.value_low)))
 
 
 def _grid(view: Microdata, a: int) -> Workload:

@@ -8,7 +8,8 @@ share `selectivity ** (1 / ranges)` of its domain, so that evenly spread data wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from republish.errors import PolicyError, ViewError
 from republish.kernels import kernel
 from republish.metrics.boxes import (
     Boxes,
+    aligned,
     cell_boxes,
     is_discrete,
     ranges,
@@ -104,6 +106,20 @@ class Workload:
             last = float(max(len(values) - 1, 0))
             value_low, value_high = _random_ranges(0.0, last, True, share, generator.random(queries))
         return cls(view.axes, low, high, values, value_low, value_high)
+
+    @classmethod
+    def together(cls, parts: Sequence[Workload]) -> Workload:
+        """All queries of workloads over the same columns, one after the other."""
+        columns = (
+            [getattr(part, name) for part in parts] for name in ("low", "high", "value_low", "value_high")
+        )
+        low, high, value_low, value_high = (np.concatenate(column) for column in columns)
+        return cls(parts[0].axes, low, high, parts[0].values, value_low, value_high)
+
+    def of_people(self) -> Workload:
+        """The same queries without what they ask of the sensitive value."""
+        unasked = np.full(self.queries, np.inf)
+        return replace(self, value_low=-unasked, value_high=unasked)
 
     @classmethod
     def points(cls, view: Microdata, queries: int = 1_000, dimensions: int = 2, seed: int = 0) -> Workload:
@@ -198,6 +214,15 @@ def _ranks(release: AnyRelease, workload: Workload) -> tuple[IntArray, IntArray]
         ranks = np.concatenate([ranks, ranks])
     order = np.lexsort((ranks, group))
     return ranks[order], np.searchsorted(group[order], np.arange(batches + 1))
+
+
+def query_error(
+    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
+) -> QueryError:
+    """The error of random queries over two quasi-identifiers, with `sensitive` also over the value, 5 % together."""
+    view = aligned(view, release.people)
+    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
+    return relative_error(true_counts(view, workload), estimated_counts(release, workload))
 
 
 def relative_error(true: IntArray, estimated: FloatArray, sanity: float = 1.0) -> QueryError:

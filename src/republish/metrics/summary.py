@@ -16,7 +16,7 @@ from republish.metrics.divergence import kl_divergence
 from republish.metrics.information import information_kept
 from republish.metrics.levels import Levels, distance_of, levels_together
 from republish.metrics.linkage import record_linkage
-from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
+from republish.metrics.queries import QueryError, query_error
 from republish.metrics.risk import THRESHOLDS, Risk, journalist_risk
 from republish.metrics.sums import Sums, sums_of
 from republish.microdata import Microdata
@@ -49,6 +49,7 @@ EXPLANATIONS: dict[str, str] = {
         "Share of what the most telling quasi-identifier says of the sensitive value that the release still says."
     ),
     "regression": "Coefficients that the release gives beside those of the raw view.",
+    "fewest_people": "Real people in the group that has fewest: its other rows are counterfeits.",
 }
 
 
@@ -57,6 +58,7 @@ _OF_TWO_TABLES = {
     "groups": "Groups of people who look alike in every quasi-identifier.",
     "counterfeits": "Counted values that belong to nobody.",
     "levels": "The strictest k of every group of people, and the strictest l and t of every batch of values.",
+    "fewest_people": "Real people in the batch that has fewest: its other values are counterfeits.",
 }
 COUNTS = {
     "batches": "Batches of people whose values are counted together.",
@@ -99,6 +101,7 @@ class Measures:
     value_query_error: QueryError | None = None
     information_kept: float | None = None
     regression: dict[str, dict[str, float]] | None = None
+    fewest_people: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         document = asdict(self)
@@ -146,10 +149,10 @@ def measure(
     return replace(
         found,
         kl_divergence=kl_divergence(people, view),
-        query_error=_query_error(people, view, queries, seed) if queries else None,
+        query_error=query_error(people, view, queries, seed) if queries else None,
         record_linkage=record_linkage(people, view, membership),
         value_query_error=(
-            _query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
+            query_error(release, view, queries, seed, sensitive=True) if queries and with_values else None
         ),
         information_kept=information_kept(release, aligned(view, people)) if with_values else None,
         regression=(
@@ -197,6 +200,7 @@ def measures_of(sums: Sequence[Sums], schema: Schema, suppressed: int) -> Measur
         marketer_risk=risk.average,
         record_linkage=None,
         levels=levels_together(smallest, [s.levels for s in sums], distance_of(schema)),
+        fewest_people=min((s.fewest_people for s in sums if s.fewest_people is not None), default=None),
     )
 
 
@@ -210,11 +214,3 @@ def _left_out(release: Release, view: Microdata | None, suppressed: int | None) 
             f"{suppressed}; leave the number out"
         )
     return counted
-
-
-def _query_error(
-    release: AnyRelease, view: Microdata, queries: int, seed: int, *, sensitive: bool = False
-) -> QueryError:
-    view = aligned(view, release.people)
-    workload = Workload.random(view, queries, min(2, len(view.axes)), 0.05, seed, sensitive=sensitive)
-    return relative_error(true_counts(view, workload), estimated_counts(release, workload))

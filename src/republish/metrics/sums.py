@@ -36,6 +36,7 @@ class Sums:
     above: FloatArray
     smallest: int | None
     levels: tuple[float, ...]
+    fewest_people: int | None
 
 
 def sums_of_values(values: Release, large: tuple[pl.Series, Whole]) -> Sums:
@@ -44,14 +45,15 @@ def sums_of_values(values: Release, large: tuple[pl.Series, Whole]) -> Sums:
     `large` are the sensitive values of the whole.
     """
     counterfeits, levels = int(values.counterfeits.sum()), weakest(values, large)
-    nothing = np.zeros(len(values.schema.quasi_identifiers))
-    return Sums(0, 0, counterfeits, 0, nothing, 0.0, 0, 0.0, 0.0, np.zeros(len(THRESHOLDS)), None, levels)
+    nothing, none = np.zeros(len(values.schema.quasi_identifiers)), np.zeros(len(THRESHOLDS))
+    fewest = _fewest_people(values)
+    return Sums(0, 0, counterfeits, 0, nothing, 0.0, 0, 0.0, 0.0, none, None, levels, fewest)
 
 
 def sums_of(release: AnyRelease, large: tuple[pl.Series, Whole] | None = None) -> Sums:
     """The sums of a release, or of a part of one whose sensitive values are `large`.
 
-    Of two tables groups are those of people, and only the levels of l and t are those of batches.
+    Of two tables groups are those of people; only the levels of l and t and the fewest people are those of batches.
     """
     table = release.people
     people, sizes = real_rows(table), table.sizes.astype(np.int64)
@@ -70,4 +72,11 @@ def sums_of(release: AnyRelease, large: tuple[pl.Series, Whole] | None = None) -
         above=np.array([float(people[held][each > limit].sum()) for limit in THRESHOLDS]),
         smallest=int(sizes.min()) if len(sizes) else None,
         levels=weakest(release.values, large),
+        fewest_people=_fewest_people(release.values),
     )
+
+
+def _fewest_people(table: Release) -> int | None:
+    """How many rows of the group that has fewest are no counterfeits."""
+    people = real_rows(table)
+    return int(people.min()) if len(people) else None

@@ -142,6 +142,13 @@ def _summarize(points, counts, start, end, child):  # type: ignore[no-untyped-de
 @kernel
 def members_between(members, first, last, low, high):  # type: ignore[no-untyped-def]
     """How many of the sorted `members[first:last]` lie in low..high."""
+    begin, end = run_between(members, first, last, low, high)
+    return end - begin
+
+
+@kernel
+def run_between(members, first, last, low, high):  # type: ignore[no-untyped-def]
+    """Where those of the sorted `members[first:last]` that lie in low..high begin and end."""
     begin, stop = first, last
     while begin < stop:
         middle = (begin + stop) // 2
@@ -156,7 +163,7 @@ def members_between(members, first, last, low, high):  # type: ignore[no-untyped
             begin = middle + 1
         else:
             stop = middle
-    return begin - lowest
+    return lowest, begin
 
 
 @kernel

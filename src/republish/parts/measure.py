@@ -15,14 +15,21 @@ import polars as pl
 from republish.arrays import FloatArray, IntArray
 from republish.errors import LedgerError, ViewError
 from republish.metrics.boxes import aligned
-from republish.metrics.queries import QueryError, Workload, estimated_counts, relative_error, true_counts
+from republish.metrics.queries import Workload, estimated_counts, relative_error, true_counts
 from republish.metrics.summary import Measures, measures_of
 from republish.metrics.sums import Sums, sums_of, sums_of_values
-from republish.microdata import Microdata, read_view, sensitive_codes, whole_of
+from republish.microdata import read_view, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Mover, fact, spread, table_of, tables_of
 from republish.parts.files import read_intact
 from republish.parts.publish.groups import FALSE, GROUP
 from republish.parts.publish.plan import Sizes
+from republish.parts.questions import (
+    MEMBERS,
+    Questions,
+    answered_by_batches,
+    answered_by_whole,
+    spread_members,
+)
 from republish.parts.survey import plain
 from republish.release.cells import Cells
 from republish.release.domains import Scales
@@ -168,10 +175,13 @@ def codes_in(frame: pl.DataFrame, schema: Schema, values: pl.Series) -> IntArray
     return codes
 
 
-def split_tables(schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[Block]) -> Iterator[Block]:
+def split_tables(
+    schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[Block], members: bool = False
+) -> Iterator[Block]:
     """The task that sends the rows of stored tables to shards, groups whole.
 
-    The rows, a block for each shard; and how many have each sensitive code.
+    The rows, a block for each shard; and how many have each sensitive code. With `members` people also go to the shards
+    of their batches.
     """
     for block in blocks:
         i, j = map(int, block.data.split())
@@ -182,49 +192,81 @@ def split_tables(schema: Schema, releases: tuple[Stored, ...], blocks: Sequence[
             continue
         frame = one.rows_of(read_intact(*one.tables[j]))
         yield from spread(frame, one.tasks(frame[GROUP].to_numpy()), TABLE)
+        if one.shows == PEOPLE and members:
+            held = frame.filter(pl.col(BATCH).is_not_null())
+            yield from spread_members(
+                held, schema, _values_of(one, releases)[1].tasks(held[BATCH].to_numpy())
+            )
         if one.schema(schema).sensitive is not None:
             values = one.scales.values
             yield fact((i, np.bincount(codes_in(frame, schema, values), minlength=len(values))))
+
+
+def _values_of(one: Stored, releases: Sequence[Stored]) -> tuple[int, Stored]:
+    """The table of values of the same release, and its place among all tables."""
+    return next(
+        (i, other)
+        for i, other in enumerate(releases)
+        if (other.release, other.shows) == (one.release, VALUES)
+    )
 
 
 def measure_shard(
     schema: Schema,
     releases: tuple[Stored, ...],
     wholes: tuple[Whole, ...],
-    workloads: tuple[Workload, ...] | None,
+    asked: tuple[Questions, ...] | None,
     blocks: Sequence[Block],
 ) -> Iterator[Block]:
-    """The task that measures a shard as a release of its own."""
+    """The task that measures a shard as a release of its own, and answers what is asked of its people."""
     task = blocks[0].to
     i = bisect_right([one.first for one in releases], task) - 1
-    one = releases[i]
-    shard, large = _shard(blocks, one.shift(task)), (one.scales.values, wholes[i])
+    one, shift = releases[i], releases[i].shift(task)
+    shard, large = _shard(blocks, shift), (one.scales.values, wholes[i])
+    valued = None if asked is None else asked[one.release].with_values
+    of_people, of_values = None, None
     if one.shows == VALUES:
-        yield fact((i, sums_of_values(values_of(shard, schema, one.scales), large), None))
-        return
-    release = release_of(shard, one.schema(schema), one.scales)
-    answers = None if workloads is None else estimated_counts(release, workloads[one.release])
-    yield fact((i, sums_of(release, large), answers))
+        values = values_of(shard, schema, one.scales)
+        sums = sums_of_values(values, large)
+        if valued is not None:
+            of_values = answered_by_batches(blocks, values, shift, one.scales, valued)
+    else:
+        release = release_of(shard, one.schema(schema), one.scales)
+        sums = sums_of(release, large)
+        of_people = None if asked is None else estimated_counts(release, asked[one.release].people)
+        if valued is not None and one.shows == BOTH:
+            of_values = estimated_counts(release, valued)
+        elif valued is not None:
+            whole = wholes[_values_of(one, releases)[0]]
+            of_values = answered_by_whole(_rows(blocks, shift), schema, one.scales, whole, valued)
+    yield fact((i, sums, of_people, of_values))
 
 
 def _shard(blocks: Sequence[Block], shift: int) -> GroupedTable:
-    """A shard as a table of its own, its groups numbered from 1: a part may lack a column that others have."""
+    """A shard as a table of its own, its groups numbered from 1."""
+    false = tables_of(blocks, FALSE)
+    back = (pl.col(GROUP) - shift).cast(pl.Int32)
+    return GroupedTable(_rows(blocks, shift), false.with_columns(back) if false.height else None)
+
+
+def _rows(blocks: Sequence[Block], shift: int) -> pl.DataFrame:
+    """The rows of a shard: a part may lack a column that others have."""
     back = (pl.col(GROUP) - shift).cast(pl.Int32)
     tables = [table_of(block).with_columns(back) for block in blocks if block.kind == TABLE]
     if not tables:
         raise LedgerError(
             "a release has counterfeits in groups without rows; restore the series from a backup"
         )
-    false = tables_of(blocks, FALSE)
-    return GroupedTable(tables_together(tables), false.with_columns(back) if false.height else None)
+    return tables_together(tables)
 
 
 def answer_queries(
-    schema: Schema, release: Release, values: pl.Series, workload: Workload, frame: pl.DataFrame
+    schema: Schema, release: Release, values: pl.Series, asked: Questions, frame: pl.DataFrame
 ) -> Iterator[Block]:
-    """The task that counts what a workload asks for in some rows of a raw view."""
+    """The task that counts what is asked for in some rows of a raw view: of people, and with values."""
     view = aligned(read_view(plain(frame), schema, values), release)
-    yield fact((view.rows, true_counts(view, workload)))
+    valued = None if asked.with_values is None else true_counts(view, asked.with_values)
+    yield fact((view.rows, true_counts(view, asked.people), valued))
 
 
 def measure_in_parts(
@@ -237,9 +279,9 @@ def measure_in_parts(
 ) -> dict[int, Measures]:
     """The measures of every release, by its number, from the stored tables.
 
-    With `truth`, the raw views, one a release, also the query error, as `measure` finds it. Divergence and record
-    linkage stay `None`: for every tuple of the view they need all groups of the release that could hold it. So do the
-    error of queries with a value and the information kept, for which batches and cells must meet.
+    With `truth`, the raw views, one a release, also the query errors and the information kept, as `measure` finds them.
+    Divergence and record linkage stay `None`: for every tuple of the view they need all groups of the release that
+    could hold it.
     """
     schema, tables = series.schema, stored_tables(series, part_rows, parts)
     releases = [one for one in tables if one.shows != VALUES]
@@ -250,28 +292,21 @@ def measure_in_parts(
             mover.map(
                 mover.blocks(file_names(tables)),
                 [TABLE_FILE, FALSE_FILE],
-                partial(split_tables, schema, tables),
+                partial(split_tables, schema, tables, members=truth is not None),
             )
         )
         wholes = _wholes(schema, tables, mover.facts(split))
-        asked = (
-            None if truth is None or not queries else tuple(_asked(schema, one, queries) for one in releases)
-        )
+        asked = tuple(Questions.of(schema, one.scales, queries) for one in releases)
         tasks = sum(one.shards for one in tables)
-        added = partial(measure_shard, schema, tables, wholes, asked)
-        found = mover.facts(mover.exchange([split], [TABLE, FALSE], max(1, tasks), added))
-        sums: list[list[Sums]] = [[] for _ in releases]
-        answers: list[FloatArray] = [np.zeros(queries) for _ in releases]
-        for table, part, answered in found:
-            i = tables[table].release
-            sums[i].append(part)
-            answers[i] = answers[i] if answered is None else answers[i] + answered
+        added = partial(measure_shard, schema, tables, wholes, None if truth is None else asked)
+        found = mover.facts(mover.exchange([split], [TABLE, FALSE, MEMBERS], max(1, tasks), added))
         measures = {}
         for i, one in enumerate(releases):
-            rows, error = None, None
-            if truth is not None:
-                rows, error = _query_error(mover, truth[i], schema, one, queries, answers[i])
-            measures[i + 1] = _measures(schema, one, sums[i], rows, error)
+            here = [part for part in found if tables[part[0]].release == i]
+            if truth is None:
+                measures[i + 1] = measures_of([part for _, part, *_ in here], schema, one.suppressed)
+                continue
+            measures[i + 1] = _compared(mover, truth[i], schema, one, asked[i], here)
     finally:
         mover.release()
     return measures
@@ -288,26 +323,44 @@ def _wholes(schema: Schema, releases: Sequence[Stored], counted: Sequence[Any]) 
     return tuple(wholes)
 
 
-def _asked(schema: Schema, one: Stored, queries: int) -> Workload:
-    """The queries that `measure` asks: they are drawn from the domains of the release alone."""
-    axes, none = one.scales.axes, np.empty(0, dtype=np.int32)
-    nobody = Microdata(schema, None, np.empty((len(axes), 0)), axes, none, one.scales.values, pl.DataFrame())
-    return Workload.random(nobody, queries, min(2, len(axes)), 0.05, 0)
+def _added(workload: Workload | None, answers: Sequence[Any]) -> FloatArray:
+    """The answers to a workload from those of some shards; whoever has none to give adds nothing."""
+    nothing = np.zeros(0 if workload is None else workload.queries)
+    found: FloatArray = np.sum([nothing, *(answer for answer in answers if answer is not None)], axis=0)
+    return found
 
 
-def _query_error(
-    mover: Mover[Any], view: Any, schema: Schema, one: Stored, queries: int, estimated: FloatArray
-) -> tuple[int, QueryError | None]:
-    """The rows of a raw view, and how far the counts from the release are from those of the view."""
+def _compared(
+    mover: Mover[Any],
+    view: Any,
+    schema: Schema,
+    one: Stored,
+    asked: Questions,
+    here: Sequence[tuple[int, Sums, Any, Any]],
+) -> Measures:
+    """The measures of a release beside its raw view; `here` are the sums and answers of its shards."""
     schema.require_labels(mover.columns(view))
     narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
-    answering = partial(
-        answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, _asked(schema, one, queries)
-    )
+    answering = partial(answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, asked)
     found = mover.facts(mover.rows(view, narrow.published_columns, answering))
-    true = np.sum([np.zeros(queries, dtype=np.int64), *(counts for _, counts in found)], axis=0)
-    error = relative_error(true.astype(np.int64), estimated) if queries else None
-    return sum(rows for rows, _ in found), error
+    counts = [_added(asked.people, [part[1] for part in found])]
+    answers = [_added(asked.people, [part[2] for part in here])]
+    counts += [_added(asked.with_values, [part[2] for part in found])]
+    answers += [_added(asked.with_values, [part[3] for part in here])]
+    true, valued = (part.astype(np.int64) for part in counts)
+    sums = [part for _, part, *_ in here]
+    rows, people = sum(part[0] for part in found), sum(part.people for part in sums)
+    if rows < people:
+        raise ViewError(
+            f"the view must be the one that the release was made of: it has {rows} rows, {people - rows} fewer than "
+            "the release has people; give the view of this release"
+        )
+    return replace(
+        measures_of(sums, schema, rows - people),
+        query_error=relative_error(true, answers[0]) if len(true) else None,
+        value_query_error=asked.error(valued, answers[1]),
+        information_kept=asked.kept(valued, answers[1]),
+    )
 
 
 def _nobody(schema: Schema, scales: Scales) -> Release:
@@ -315,16 +368,3 @@ def _nobody(schema: Schema, scales: Scales) -> Release:
     none = np.empty(0, dtype=np.int64)
     cells = tuple(Cells(axis, np.empty(0), np.empty(0), none) for axis in scales.axes)
     return Release(schema, none, cells, pl.DataFrame(), none)
-
-
-def _measures(
-    schema: Schema, one: Stored, sums: Sequence[Sums], rows: int | None, error: QueryError | None
-) -> Measures:
-    people = sum(part.people for part in sums)
-    suppressed = one.suppressed if rows is None else rows - people
-    if suppressed < 0:
-        raise ViewError(
-            f"the view must be the one that the release was made of: it has {rows} rows, {-suppressed} fewer than the "
-            "release has people; give the view of this release"
-        )
-    return replace(measures_of(sums, schema, suppressed), query_error=error)

@@ -5,7 +5,7 @@ People are spread over buckets by pseudonym; in her bucket everyone meets what t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.errors import ViewError
-from republish.memory.memory import KEY, Arrivals, Memory, compare, memory_of, people_of
+from republish.memory.memory import CORE, KEY, Arrivals, Memory, compare, memory_of, people_of
 from republish.microdata import Microdata, read_view
 from republish.parts.blocks import Block, fact, spread, table_block, tables_of
 from republish.parts.files import read_intact
@@ -24,6 +24,8 @@ from republish.secret import Secret, order_of
 from republish.sources.identifiers import require_whole
 
 VIEW, MEMORY = "view", "memory"
+REMEMBERED = "remembered"
+"""What publishers remember of everyone, in the view or not, on its way to one task."""
 CHANGED = (
     "the view must be the same each time it is read; it holds values now that it did not hold before. Nothing was "
     "written: publish a table that nobody changes meanwhile"
@@ -100,6 +102,11 @@ def memory_in(frame: pl.DataFrame, release: int, counts: pl.DataFrame | None = N
     return memory_of(known.select(*KEY, *columns).rename(names), release, counts)
 
 
+def own_columns(columns: Iterable[str]) -> list[str]:
+    """The columns of a memory that a publisher added to it."""
+    return sorted(set(columns) - {*KEY, *CORE})
+
+
 def recall(
     files: tuple[tuple[Path, dict[str, Any]], ...], buckets: int, blocks: Sequence[Block]
 ) -> Iterator[Block]:
@@ -120,10 +127,11 @@ def newest(memory: pl.DataFrame) -> pl.DataFrame:
     return memory.sort(_AGE, maintain_order=True).unique(KEY, keep="last", maintain_order=True).drop(_AGE)
 
 
-def meet_memory(release: int, identifier: str, blocks: Sequence[Block]) -> Iterator[Block]:
+def meet_memory(release: int, identifier: str, together: bool, blocks: Sequence[Block]) -> Iterator[Block]:
     """The task of one bucket: everyone in the view with what is remembered of her.
 
-    The people of the bucket, sorted by pseudonym; and how they differ from the last release.
+    The people of the bucket, sorted by pseudonym; and how they differ from the last release. Where one task decides for
+    all people `together`, it is told what publishers remember of everyone.
     """
     view, remembered = tables_of(blocks, VIEW), newest(tables_of(blocks, MEMORY))
     memory = memory_of(remembered, release - 1)
@@ -144,6 +152,8 @@ def meet_memory(release: int, identifier: str, blocks: Sequence[Block]) -> Itera
     )
     tally = tally_of(people, seen.columns[ROW], seen.columns[CODE])
     yield fact(Met(view.height, compare(seen, release, memory), memory.size, tally))
+    if together and remembered.height:
+        yield table_block(remembered.select(*KEY, *own_columns(remembered.columns)), 0, REMEMBERED)
     if not view.height:
         return
     view = view[order]

@@ -39,6 +39,7 @@ __all__ = [
     "ValueBlind",
     "knowing_publishers",
     "make_publisher",
+    "new_series_parameters",
     "parameters_of",
     "two_table_parameters",
 ]
@@ -95,6 +96,22 @@ def two_table_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, 
     """The parameters of a publisher of that name in two tables: those given, and what serves two tables better."""
     usual = PUBLISHERS[name].two_table_defaults if name in PUBLISHERS else {}
     return {**usual, **parameters}
+
+
+def new_series_parameters(
+    name: str, parameters: Mapping[str, Any], *, two_tables: bool, open_list: bool
+) -> dict[str, Any]:
+    """The parameters of a publisher in a new series: those given, and what serves its form and its values better.
+
+    `open_list` says that new sensitive values may appear, because the schema does not list them.
+    """
+    given = two_table_parameters(name, parameters) if two_tables else dict(parameters)
+    if not open_list or name not in PUBLISHERS:
+        return given
+    kind = PUBLISHERS[name]
+    fields = kind.parameters()
+    usual = {key: given.get(like, fields[like].default) for key, like in kind.open_list_defaults.items()}
+    return {**usual, **given}
 
 
 def knowing_publishers() -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
+from republish.arrays import BoolArray
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
@@ -39,12 +42,18 @@ class SignaturePublisher(Publisher):
     """
 
     m: int
+    newcomers: int | None = None
     protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse an m below 2, and requirements that groups of m values do not always satisfy."""
         object.__setattr__(self, "m", MUniqueness(self.m).m)
         object.__setattr__(self, "require", only_requirements(self.require))
+        few = self.newcomers
+        if few is not None and (isinstance(few, bool) or not isinstance(few, int) or few < 1):
+            raise PolicyError(
+                f"{self.name}: newcomers must be a whole number of at least 1, which lets nobody wait"
+            )
         for requirement in self.require:
             if not isinstance(requirement, _BOUNDED_BY_M) or requirement.bound > self.m:
                 raise PolicyError(
@@ -61,6 +70,25 @@ class SignaturePublisher(Publisher):
     def undivided(self) -> str | None:
         """Nothing: each part balances its own buckets."""
         return None
+
+    @property
+    def hides_new_values(self) -> bool:
+        """Whether a value that was never published hides among people who came together."""
+        return self.newcomers is not None and self.newcomers > 1
+
+    @property
+    def of_new_values(self) -> tuple[str, ...]:
+        """What is promised of values that were never published before."""
+        return (f"new-values={self.newcomers}",) if self.hides_new_values else ()
+
+    def too_few(self, coming: BoolArray, memory: Memory) -> BoolArray:
+        """Who of those who need a signature waits: all of them, where they are fewer than `newcomers`, or nobody.
+
+        That is decided by their number alone, so that it tells nothing of anybody's value. Nobody waits for the first
+        release.
+        """
+        few = self.newcomers is not None and memory.release > 0 and int(coming.sum()) < self.newcomers
+        return coming if few else np.zeros_like(coming)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         return remember_signatures(view, grouping, memory)

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.inference.determination import escape_risk
@@ -53,6 +53,8 @@ class Cohorts(SignaturePublisher):
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
         zone: new cohorts are cut inside zones of at least so many near people; everywhere at once where not given.
+        newcomers: people are taken in when so many come together, and a value that was never published hides among so
+            many; without it whoever comes is taken in at once.
     """
 
     m: int = 6
@@ -62,10 +64,12 @@ class Cohorts(SignaturePublisher):
     max_determined: float = 0.01
     compromised: float = 0.04
     zone: int | None = None
+    newcomers: int | None = None
     require: tuple[Requirement, ...] = ()
 
     name: ClassVar[str] = "cohorts"
     paper: ClassVar[str] = "republish's own: docs/cohorts.md"
+    open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"zone": 600}
     summary: ClassVar[str] = (
         "Keeps people together for life, so that no adversary determines more of them than a share that you set."
@@ -74,7 +78,8 @@ class Cohorts(SignaturePublisher):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
         super().__post_init__()
-        for parameter, least in (("size", self.m), ("values", self.m), ("together", 1), ("zone", self.m)):
+        counts = (("size", self.m), ("values", self.m), ("together", 1), ("zone", self.m))
+        for parameter, least in counts:
             found = getattr(self, parameter)
             if found is None:
                 continue
@@ -93,12 +98,17 @@ class Cohorts(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        return (f"weak-m-invariance={self.m}", f"determined={self.max_determined:g}@{self.compromised:g}")
+        bound = f"determined={self.max_determined:g}@{self.compromised:g}"
+        return (f"weak-m-invariance={self.m}", bound, *self.of_new_values)
 
     @property
     def undivided(self) -> str | None:
         """The bound is over everybody."""
         return f"{self.name} bounds what is found out over all people together"
+
+    def waits(self, view: Microdata, memory: Memory) -> BoolArray:
+        before = look_back(view, memory, memory.release + 1)
+        return self.too_few(~before.goes_on & ~before.returns, memory)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return the cohorts of all rows, and counterfeits in the places that wait.
@@ -110,7 +120,9 @@ class Cohorts(SignaturePublisher):
         before = look_back(view, memory, memory.release + 1)
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
-            changes = CohortRules(self.m, self.size, self.values, self.together, still, self.zone)
+            changes = CohortRules(
+                self.m, self.size, self.values, self.together, still, self.zone, self.newcomers
+            )
             grouping = arrange(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:

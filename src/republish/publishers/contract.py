@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from republish.arrays import BoolArray
+from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
@@ -42,11 +44,21 @@ class KeptSignatures:
 class Division:
     """How a view may be divided into parts that share no group: regions of space, or ranges of the Hilbert curve.
 
-    Whoever keeps a signature goes where most of those with the same signature are.
+    Whoever keeps a signature goes where most of those with the same signature are. With `together` groups of everybody
+    are decided on by one task, which is told no more than quasi-identifiers, values, and what is remembered.
     """
 
     along: str = "bang"
     signatures: KeptSignatures | None = None
+    together: bool = False
+
+
+class MustWait(CannotPublish):
+    """The view can be published without these rows, which come with a later one."""
+
+    def __init__(self, message: str, rows: BoolArray) -> None:
+        super().__init__(message)
+        self.rows = rows
 
 
 class Publisher(ABC):
@@ -66,6 +78,8 @@ class Publisher(ABC):
     """Parameters whose texts hold values of columns: a report does not show them."""
     two_table_defaults: ClassVar[dict[str, Any]] = {}
     """Parameters that two tables are better served by, where none are given."""
+    open_list_defaults: ClassVar[dict[str, str]] = {}
+    """Parameters of a new series whose sensitive values are not listed, where none are given: as another one is."""
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     require: tuple[Requirement, ...]
@@ -100,9 +114,17 @@ class Publisher(ABC):
         """How a view may be divided into parts."""
         return Division()
 
+    def waits(self, view: Microdata, memory: Memory) -> BoolArray:
+        """Who is left out of this release, as if not in the view, and comes with a later one: nobody."""
+        return np.zeros(view.rows, dtype=np.bool_)
+
     @abstractmethod
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
-        """Return the groups of one view."""
+        """Return the groups of one view.
+
+        Raises:
+            CannotPublish: there are none that keep what is promised; `MustWait` where there would be without some rows.
+        """
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory after that release: as it is, where nothing of a release matters for the next."""

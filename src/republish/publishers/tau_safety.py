@@ -44,12 +44,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from republish.arrays import BoolArray
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, gathered, recall
+from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, gathered, recall
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
@@ -68,6 +69,9 @@ class TauSafety(SignaturePublisher):
     In two tables buckets are published whole, and whoever stays is with the same people for as long as her value lasts.
     Then the bound of docs/cohorts.md holds: with `compromised`, the share of people whose values an adversary is taken
     to know, it is computed before every release.
+
+    With `newcomers`, people are published when so many need a signature at once, and a value that was never published
+    hides among so many (docs/new-values.md).
     """
 
     m: int = 4
@@ -75,6 +79,7 @@ class TauSafety(SignaturePublisher):
     assignment: str = "greedy"
     signatures: str = "any"
     compromised: float | None = None
+    newcomers: int | None = None
     whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
@@ -82,6 +87,7 @@ class TauSafety(SignaturePublisher):
         "A. Anjum, G. Raschia, M. Gelgon, A. Khan et al.: tau-safety: a privacy model for sequential publication "
         "with arbitrary updates, Computers & Security 66, 2017"
     )
+    open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"compromised": 0.04}
     summary: ClassVar[str] = (
         "Keeps the set of values in a person's group the same for as long as the value lasts, absences included."
@@ -114,7 +120,7 @@ class TauSafety(SignaturePublisher):
     def series_promises(self) -> tuple[str, ...]:
         disjoint = ("disjoint-updates",) if self.signatures == "equal-or-disjoint" else ()
         bounded = (f"whole-buckets={self.compromised:g}",) if self._bounded else ()
-        return (f"tau-safety={self.m}", *disjoint, *bounded)
+        return (f"tau-safety={self.m}", *disjoint, *bounded, *self.of_new_values)
 
     @property
     def _bounded(self) -> bool:
@@ -122,9 +128,11 @@ class TauSafety(SignaturePublisher):
 
     @property
     def undivided(self) -> str | None:
-        if not self._bounded:
-            return super().undivided
-        return f"{self.name} with `compromised` bounds what is found out over all people together"
+        if self._bounded:
+            return f"{self.name} with `compromised` bounds what is found out over all people together"
+        if self.hides_new_values:
+            return f"{self.name} with `newcomers` looks at all newcomers together"
+        return super().undivided
 
     def require_fit(self, schema: Schema) -> None:
         """Refuse a bound for groups that are cut."""
@@ -143,6 +151,16 @@ class TauSafety(SignaturePublisher):
         stays, entry = continued(before.stays, sighted(view, before, grouping))
         return before.remembered(signed, view, stays, entry)
 
+    def waits(self, view: Microdata, memory: Memory) -> BoolArray:
+        return self.too_few(~self._keeping(view, recall(view, memory))[0], memory)
+
+    def _keeping(self, view: Microdata, past: Past) -> tuple[BoolArray, BoolArray]:
+        """Who keeps the old signature, and whose old one decides on the new one, also where the value changed."""
+        bound = past.known
+        if self.signatures == "any":
+            bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
+        return past.within & ((past.code == view.codes) | bound), bound
+
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.
 
@@ -151,12 +169,14 @@ class TauSafety(SignaturePublisher):
             LedgerError: the memory contradicts itself or the view.
         """
         past = recall(view, memory)
-        # Whose old signature decides on the new one, also where the value changed.
-        bound = past.known
-        if self.signatures == "any":
-            bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
-        keeps = past.within & ((past.code == view.codes) | bound)
-        filling = FillOptions(eligible=False, nearest=True, pad=True, optimal=self.assignment == "optimal")
+        keeps, bound = self._keeping(view, past)
+        filling = FillOptions(
+            eligible=False,
+            nearest=True,
+            pad=True,
+            optimal=self.assignment == "optimal",
+            hidden=self.newcomers or 0,
+        )
         buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
         if self.whole:
             return buckets.batches(view.rows)

@@ -14,6 +14,8 @@ For two tables. A batch is a number of people, and how often each value occurred
   and counts not taken anew.
 - Before a release leaves, the share of people that could be determined is bounded, as for cohorts; batches that would
   exceed it are not counted anew.
+- Now and then zones are joined, and counts not taken anew, by chance alone. So neither says for certain that a value
+  was too frequent.
 
 No paper describes this publisher; docs/value-blind.md has the proof and what was measured.
 """
@@ -28,19 +30,27 @@ import numpy as np
 from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
-from republish.inference.determination import escape_risk
+from republish.inference.determination import batch_risk
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers._batches.past import BatchPast, recall_batches, remember_batches, sight_batches
 from republish.publishers._batches.places import closed_places, open_places
 from republish.publishers._batches.renewal import BatchRules, renewed
-from republish.publishers.contract import Publisher
-from republish.requirements import ProbabilisticLDiversity, Requirement, only_requirements
+from republish.publishers.contract import Division, Publisher
+from republish.requirements import (
+    EntropyLDiversity,
+    LDiversity,
+    ProbabilisticLDiversity,
+    Requirement,
+    only_requirements,
+)
 from republish.schema import Schema
 
 _ROUNDS = 6
 _KINDS = ("open", "closed")
+_IMPLIED = (LDiversity, ProbabilisticLDiversity, EntropyLDiversity)  # by no value above one in m
+_IDLE = 0.01  # of the zones are joined, and of the batches not counted anew, for no reason
 _LIKELY = 0.5  # where somebody's own bound is above this, her batch is not counted anew if that helps
 
 
@@ -91,10 +101,10 @@ class ValueBlind(Publisher):
             if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < 1:
                 raise PolicyError(f"{self.name}: {parameter} must be a share between 0 and 1, both excluded")
         for requirement in self.require:
-            if not isinstance(requirement, ProbabilisticLDiversity) or requirement.bound > self.m:
+            if not isinstance(requirement, _IMPLIED) or requirement.bound > self.m:
                 raise PolicyError(
-                    f"{self.name} can only promise what its batches imply (probabilistic-l up to m={self.m}), not "
-                    f"{requirement.text}; choose a larger m or another publisher"
+                    f"{self.name} can only promise what its batches imply (distinct-l, probabilistic-l and entropy-l "
+                    f"up to m={self.m}), not {requirement.text}; choose a larger m or another publisher"
                 )
         _weights_in(self.weights)
 
@@ -109,8 +119,13 @@ class ValueBlind(Publisher):
 
     @property
     def undivided(self) -> str | None:
-        """The bound is over everybody."""
-        return f"{self.name} bounds what is found out over all people together"
+        """One task decides on the batches of everybody; the rest is divided."""
+        return None
+
+    @property
+    def division(self) -> Division:
+        """The bound is over everybody, and so are zones."""
+        return Division(together=True)
 
     def in_two_tables(self) -> ValueBlind:
         return replace(self, whole=True)
@@ -139,11 +154,13 @@ class ValueBlind(Publisher):
         past = recall_batches(view, memory, memory.release + 1)
         places = open_places if self.batches == "open" else closed_places
         least = max(self.n, self.size // 3) if self.batches == "open" else self.n
-        rules = BatchRules(self.m, self.size, self.n, least, np.zeros(0, dtype=np.int64))
+        still = np.flatnonzero(rng.random(past.batches + 1) < _IDLE)
+        idle = rng.random(len(past.record.cuts) + view.rows // self.size + 2) < _IDLE
+        rules = BatchRules(self.m, self.size, self.n, least, still, idle)
+        self._require_diverse(view, past)
         for attempt in range(_ROUNDS + 1):
-            coming = places(view, past, rules, self._axis_weights(view))
+            coming = places(view, past, rules, self.axis_weights(view))
             grouping = renewed(view, past, coming, rules, memory)
-            self._require_diverse(view, past, grouping)
             exceeding = self._exceeding(view, past, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
                 return grouping
@@ -157,25 +174,25 @@ class ValueBlind(Publisher):
         """Return the memory with everyone's stay and batch, and the record of both."""
         return remember_batches(view, recall_batches(view, memory, memory.release), grouping, memory)
 
-    def _axis_weights(self, view: Microdata) -> FloatArray:
+    def axis_weights(self, view: Microdata) -> FloatArray:
+        """How much every axis of a view counts where zones are cut."""
         given = _weights_in(self.weights)
         return np.array([given.get(axis.column.name, 1.0) for axis in view.axes])
 
-    def _require_diverse(self, view: Microdata, past: BatchPast, grouping: Grouping) -> None:
-        """Refuse a first view in which one value is too frequent for any batch."""
-        rows = grouping.group >= 0
-        often = int(np.bincount(view.codes[rows]).max(initial=0))
-        if self.batches == "open" and not past.batches and often * self.m > int(rows.sum()):
+    def _require_diverse(self, view: Microdata, past: BatchPast) -> None:
+        """Refuse a first view in which one value is too frequent for any batch; fewer than n people are in none."""
+        often = int(np.bincount(view.codes).max(initial=0))
+        if not past.batches and often * self.m > view.rows >= self.n:
             raise CannotPublish(
                 f"no value of a batch may have more than one person in m={self.m}, and the most frequent one of this "
-                f"view has {often} of {int(rows.sum())}; start a series with a smaller m"
+                f"view has {often} of {view.rows}; start a series with a smaller m"
             )
 
     def _exceeding(self, view: Microdata, past: BatchPast, grouping: Grouping, last: bool) -> IntArray | None:
         """The batches that should not be counted anew this time, `None` where the bound is kept."""
         sighting, _ = sight_batches(view, past, grouping)
         stays, _ = continued(past.record.stays, sighting)
-        risk = escape_risk(stays, self.compromised)
+        risk = batch_risk(stays, self.compromised)
         before = past.counted
         batch = np.arange(int(stays.cohort.max(initial=0)) + 1)
         surely = np.bincount(stays.cohort, weights=risk.of_stay > _LIKELY, minlength=len(batch)) > 0

@@ -20,7 +20,8 @@ _BLIND = "value-blind"
 class Size(NamedTuple):
     """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out.
 
-    In two tables rows are people, groups are those of people, and rows left out are people without a batch.
+    In two tables rows are people, groups are those of people, and rows left out are people without a batch. People who
+    are `waiting` are not of the release at all.
     """
 
     rows: int
@@ -28,6 +29,7 @@ class Size(NamedTuple):
     suppressed: int
     counterfeits: int
     batches: int | None = None
+    waiting: int = 0
 
     @classmethod
     def of(cls, release: AnyRelease, grouping: Grouping) -> Size:
@@ -55,6 +57,7 @@ def about_release(
         "groups": size.groups,
         "suppressed_rows": size.suppressed,
         "counterfeit_rows": size.counterfeits,
+        **({} if not _hides_new_values(policy) else {"waiting_rows": size.waiting}),
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
@@ -65,14 +68,15 @@ def about_release(
             *([policy.bt.describe()] if policy.bt else []),
         ],
         "requirements": promises["one_table"],
-        "promised_over_the_series": policy.over_series,
-        "not_promised_over_the_series": limits_of(policy),
+        "promised_over_the_series": promises["series"],
+        "not_promised_over_the_series": [*limits_of_one_release(policy), *limits_of(policy)],
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
         document["form"] |= _CLOCKED if publisher.keeps_counts else {}
+        document["form"] |= _HIDDEN_BATCH if policy.form.hide_batch else {}
         document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
@@ -80,7 +84,10 @@ def about_release(
 
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
-    "people": "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch.",
+    "people": (
+        "One line a person: quasi-identifiers as fine as k allows, insensitive columns, the number of a batch. A cell "
+        "such as <=23 or >=61 is open: it does not say where it ends, and has no low or high end in Parquet."
+    ),
     "values": "How often each sensitive value occurs in a batch, counterfeits included.",
     "how_to_read": (
         "A person of a batch has each of its values with the share that the batch counts; which person has which is "
@@ -92,6 +99,38 @@ _TWO_TABLES = {
         "of everyone."
     ),
 }
+_HIDDEN_BATCH = {
+    "what_it_shows_more": (
+        "All people of a cell are in one batch, and the cells of every batch are the whole space: whoever knows a "
+        "person's quasi-identifiers finds one cell of each batch that she fits and can exclude none, unless a "
+        "quasi-identifier is missing. Cells that are small around her make their batch likelier. What is promised of "
+        "batches holds for somebody who knows the batch of everyone."
+    ),
+}
+
+
+def limits_of_one_release(policy: Policy) -> list[str]:
+    """What is not promised where nothing is promised of sensitive values over the series."""
+    if policy.publisher.series_promises:
+        return []
+    if policy.form is None:
+        return [f"Nothing is promised over the series: {_ALONE}"]
+    found = [
+        f"Of sensitive values nothing is promised over the series: {_ALONE}",
+        "Batches are cut anew with every release, and each is one more equation about the people who stay.",
+    ]
+    binding = [requirement.text for requirement in policy.requirements if requirement.needs_sensitive]
+    if policy.bt is not None:
+        binding.append(policy.bt.text)
+    if binding:
+        found.append(
+            f"Where batches are cut depends on values, for each must satisfy {', '.join(binding)}: a cut that is "
+            "missing tells whoever knows the program that one side of it would not have."
+        )
+    return found
+
+
+_ALONE = "each release is protected alone, and whoever keeps several may put them together."
 
 _CLOCKED = {
     "values": (
@@ -142,16 +181,19 @@ def limits_of_batches(policy: Policy) -> list[str]:
 
 def limits_of_new_values(policy: Policy) -> list[str]:
     """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
-    column = policy.schema.sensitive
     promises = policy.promises["series"]
     pads = any(one.startswith(("tau-safety=", "determined=")) for one in promises) and _BLIND not in promises
-    if column is None or column.closed is not None or not pads:
+    if not policy.schema.has_open_list or not pads or _hides_new_values(policy):
         return []
     return [
         "Counterfeits have values that were published before or are in the view. A value that appears for the first "
         "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
-        "of values in the schema (domain) avoids this."
+        "of values in the schema (domain) or the parameter newcomers avoids this."
     ]
+
+
+def _hides_new_values(policy: Policy) -> bool:
+    return any(promise.startswith("new-values=") for promise in policy.promises["series"])
 
 
 def _columns(schema: Schema) -> list[dict[str, str]]:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from republish.grouping import Grouping, Regions
+from republish.microdata import INTERVAL, Axis
 from republish.publishing.private_files import write_private_table
+from republish.schema import Number
+from republish.spatial.batch_cells import hiding_batches
 from republish.spatial.kept_cuts import Divided, KeptCuts, moved_frames
 from republish.verify.check import Check
+from republish.verify.hidden_batch import from_cuts_by_batch
 from republish.verify.kept_cuts import from_cuts
 
 if TYPE_CHECKING:
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from republish.ledger import Draft
     from republish.memory.memory import Memory
     from republish.microdata import Microdata
+    from republish.release.forms import TwoTables
+    from republish.release.two_tables import Placed
     from republish.secret import Secret
     from republish.series import Series
 
@@ -43,9 +49,16 @@ class PeopleCells:
         """How many people are in cells that extend over a cut that died."""
         return int(np.count_nonzero(self.divided.extended[self.divided.cell]))
 
-    def check(self, view: Microdata, cell: IntArray, k: int) -> Check:
+    def hiding(self, view: Microdata, batch: IntArray, k: int) -> PeopleCells:
+        """The cells of the same cuts, every batch for itself; `batch` is that of every row."""
+        return replace(self, divided=hiding_batches(view, self.divided, batch, k))
+
+    def check(self, view: Microdata, placed: Placed, form: TwoTables) -> Check:
         """Whether the published cells are those that the cuts, as they will be stored, lead to."""
-        return from_cuts(view, cell, self.divided.cuts.table(), k)
+        cuts = self.divided.cuts.table()
+        if form.hide_batch:
+            return from_cuts_by_batch(view, placed, cuts, form.k)
+        return from_cuts(view, placed.cell, cuts, form.k)
 
     def kept(self, draft: Draft, series: Series, payload: dict[str, Any], cell: IntArray) -> dict[str, Any]:
         """Write the cuts in private; return what the ledger keeps of a release, with them.
@@ -79,6 +92,25 @@ class CutRecord:
             "extended": self.extended.tolist(),
             "erased": [*erased, *([earlier] if earlier else [])],
         }
+
+
+def open_axes(axes: tuple[Axis, ...], domain: FloatArray) -> tuple[Axis, ...]:
+    """The axes of a view whose outermost cells are open: numbers and dates that have no declared domain.
+
+    `domain` are the ends of all axes, the least and the greatest number that any view had; none of an empty view.
+    """
+    if not len(domain):
+        return axes
+    return tuple(
+        replace(axis, ends=(float(ends[0]), float(ends[1])))
+        if axis.kind_code == INTERVAL and not axis.labels and ends[0] <= ends[1] and not _declared(axis)
+        else axis
+        for axis, ends in zip(axes, domain, strict=True)
+    )
+
+
+def _declared(axis: Axis) -> bool:
+    return isinstance(axis.column, Number) and axis.column.domain is not None
 
 
 def cells_of(view: Microdata, series: Series, k: int) -> PeopleCells:

@@ -56,4 +56,6 @@ def _write(folder: Path, policy: Policy) -> dict[str, object]:
         "promises": policy.promises,
         "row_digests": NEWEST_ROWS,
         "tool": republish.__version__,
+        # Where presence is public, k=1 publishes exact numbers, and the outermost are no secret.
+        **({} if policy.form is None or policy.form.k == 1 else {"open_ends": True}),
     }

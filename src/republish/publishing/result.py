@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What `Series.publish` is told besides the view."""
+    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases."""
 
     as_of: str | None = None
     dry_run: bool = False
     compromised: Any = None
     meant: Collection[str] = ()
+    truth: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Published:
 
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
-    where people and values are published apart. Of a dry run, `sample` is the head of every table.
+    where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
+    later release. Of a dry run, `sample` is the head of every table.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Published:
     gate: Verdict | None = None
     meant: tuple[str, ...] = ()
     two_tables: TwoTableCounts | None = None
+    waiting: int = 0
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,6 +72,8 @@ class Published:
         }
         if self.two_tables is not None:
             document["two_tables"] = self.two_tables.as_dict()
+        if self.waiting:
+            document["waiting"] = self.waiting
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

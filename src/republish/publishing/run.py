@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import polars as pl
 
+from republish.arrays import BoolArray
+from republish.grouping import Grouping
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
 from republish.metrics.summary import measures_of
 from republish.metrics.sums import Sums
 from republish.microdata import read_view
+from republish.publishers.contract import MustWait
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
-from republish.publishing.cells import cells_of
+from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
+from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
@@ -30,6 +34,7 @@ from republish.release.release import Release
 from republish.release.two_tables import TwoTableCounts, stored_release
 from republish.sources.identifiers import require_whole
 from republish.verify.check import Check, Verification
+from republish.verify.hidden_batch import batches_hidden
 from republish.verify.sums import verified
 
 if TYPE_CHECKING:
@@ -62,6 +67,8 @@ class Maker(ABC):
 
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
+    waiting = 0
+    """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
@@ -115,6 +122,8 @@ class OneProcess(Maker):
     def read(self, view: Any) -> Turnout:
         """Read and check the view, and replace identifiers by pseudonyms."""
         series = self.series
+        if self.policy.gate is not None:
+            self.policy.gate.require_views(len(self.options.truth) + 1, self.number)
         self.step(STEPS[0])
         self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
         require_publishable(self.schema, shapes_of(self.view))
@@ -134,17 +143,35 @@ class OneProcess(Maker):
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
+        self._let_wait(policy.publisher.waits(self.raw, self.memory))
         terms = Terms(
             policy.publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people
         )
-        rng = self.secret.generator(policy.seed, self.number, "publisher")
-        grouping = policy.publisher.publish(self.raw, self.memory, rng)
+        try:
+            grouping = self._grouped()
+        except MustWait as found:
+            self._let_wait(found.rows)
+            grouping = self._grouped()
         digests = self.raw.row_digests(self.secret, self.series.row_digests)
         self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
         self.cells = None
         if policy.form is not None:
             self.cells = cells_of(self.raw, self.series, policy.form.k)
-            self.piece = replace(self.piece, cells=self.cells.grouping)
+            if policy.form.hide_batch:
+                self.cells = self.cells.hiding(self.raw, grouping.listed, policy.form.k)
+            if self.series.open_ends:
+                self.raw = replace(self.raw, axes=open_axes(self.raw.axes, self.cells.divided.domain))
+            self.piece = replace(self.piece, view=self.raw, cells=self.cells.grouping)
+
+    def _grouped(self) -> Grouping:
+        rng = self.secret.generator(self.policy.seed, self.number, "publisher")
+        return self.policy.publisher.publish(self.raw, self.memory, rng)
+
+    def _let_wait(self, rows: BoolArray) -> None:
+        """Go on as if these rows were not in the view."""
+        self.waiting += int(rows.sum())
+        if rows.any():
+            self.raw = self.raw.without(rows)
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
@@ -152,6 +179,7 @@ class OneProcess(Maker):
         grouping = self.piece.grouping
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
+        size = size._replace(waiting=self.waiting)
         release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
         draft.adopt_release()
         del release  # what is checked is read back
@@ -164,10 +192,14 @@ class OneProcess(Maker):
         return [self.checked]
 
     def of_whole(self, pieces: Sequence[Any]) -> Sequence[Check]:
-        """Whether cells of people come from quasi-identifiers and cuts alone."""
+        """Whether cells of people, and batches that look at no value, come from quasi-identifiers and cuts alone."""
         if self.cells is None or self.policy.form is None:
             return ()
-        return (self.cells.check(self.raw, self.checked.placed.cell, self.policy.form.k),)
+        checks = [self.cells.check(self.raw, self.checked.placed, self.policy.form)]
+        release = self.checked.release
+        if self.policy.form.hide_batch and not isinstance(release, Release):
+            checks.append(batches_hidden(release.people, release.batch))
+        return (*checks, *led_batches(self.policy.publisher, self.piece, self.checked.placed.listed))
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""
@@ -189,8 +221,12 @@ class OneProcess(Maker):
         from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
-        source = WithDraft(self.series, Coming(self.checked.release, self.raw, self.seen))
-        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"))
+        coming = Coming(self.checked.release, self.raw, self.seen, held=self.checked.held)
+        if self.cells is not None:
+            coming = replace(coming, cell=self.checked.placed.cell, moved=self.cells.moved)
+        source = WithDraft(self.series, coming)
+        views = [*self.options.truth, self.raw]
+        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"), views)
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""
@@ -239,7 +275,7 @@ def publish(
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows, meant)
+                done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
                 if not dry_run:
                     _committed(maker, draft, done, head)
     return done
@@ -268,6 +304,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         meant=meant,
+        waiting=maker.waiting,
         two_tables=maker.counts(),
         sample=maker.sample() if maker.options.dry_run else (),
     )

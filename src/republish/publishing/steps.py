@@ -143,7 +143,8 @@ class Piece:
         signatures = signatures_in(values.group, codes, len(view.values))
         members = Membership(view.people, group, view.codes, held=self.held(group))
         clock = None if isinstance(release, Release) else release.clock
-        now = AuditedRelease(terms.number, members, signatures, shown, clock=clock)
+        known = np.arange(view.known)
+        now = AuditedRelease(terms.number, members, signatures, shown, published=known, clock=clock)
         return check_against_memory(promises, now, values.sizes, self.memory, terms.reasoning)
 
     def held(self, group: IntArray) -> Membership | None:
@@ -219,8 +220,13 @@ class CheckedPiece:
             columns["cell"] = self.placed.cell
         if self.shown is not None:
             columns["class"] = self.shown.people.classes.astype(np.int32)
-        held = self.piece.held(self.placed.group)
-        return Memory(seen.people, columns) if held is None else with_held(Memory(seen.people, columns), held)
+        members, held = Memory(seen.people, columns), self.held
+        return members if held is None else with_held(members, held)
+
+    @property
+    def held(self) -> Membership | None:
+        """Whom batches count as they were earlier."""
+        return self.piece.held(self.placed.group)
 
     def remembered(self, seen: Memory) -> Memory:
         """The memory after the release; refused unless it believes what the release says of everyone."""

@@ -31,7 +31,7 @@ class ValueClasses(NamedTuple):
 
 
 class BatchTable(NamedTuple):
-    """The places of all values, sorted batch by batch, and how many people are in each.
+    """The places of all values, sorted batch by batch, how many people are in each, and how many it does not count.
 
     The values of batch b are `places[first[b]:first[b + 1]]`. Batch 0 is that of people without one: their values may
     be any, and are taken to be spread as all are.
@@ -40,6 +40,7 @@ class BatchTable(NamedTuple):
     places: IntArray
     first: IntArray
     people: IntArray
+    uncounted: IntArray
 
 
 @kernel
@@ -101,9 +102,8 @@ def _match(asked, query, table, batches, likely, many):  # type: ignore[no-untyp
         people[table.units[unit, -1], fitting[unit]] += table.unit_rows[unit]
     for b in range(count):
         many[b] = _most_pairs(people[b], values[b], bits)
-        # Where a batch counts fewer values than it has people, some of these may have any value.
-        unknown = batches.people[b] - (batches.first[b + 1] - batches.first[b])
-        many[b] = min(many[b] + max(unknown, 0), batches.people[b] - people[b, 0])
+        # People whom the batch does not count may have any value.
+        many[b] = min(many[b] + batches.uncounted[b], batches.people[b] - people[b, 0])
 
 
 @kernel

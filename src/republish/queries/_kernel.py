@@ -9,8 +9,9 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
 from republish.metrics.boxes import Boxes
-from republish.metrics.tuples import members_between
+from republish.metrics.tuples import run_between
 from republish.queries._sides import count_sides
+from republish.queries.density import PlaceWeights
 from republish.release.cells import ALL_MISSING, NONE_MISSING
 
 _BLOCK = 1 << 16  # shares held at a time
@@ -38,7 +39,7 @@ class EstimateTable(NamedTuple):
     The rows of a group that agree in all columns asked about are one unit: `unit_rows` of them, with the
     places `units[unit, column]`, -1 where missing. The units of group g are `first_unit[g]` to
     `first_unit[g + 1]`. Of a cell `*` the share `absent` of the people is taken to lack the value; `mixed` groups have
-    such cells.
+    such cells. People lie in a cell as `weights` say.
     """
 
     boxes: Boxes
@@ -53,6 +54,7 @@ class EstimateTable(NamedTuple):
     units: IntArray
     absent: FloatArray
     mixed: BoolArray
+    weights: PlaceWeights
 
 
 @kernel
@@ -151,10 +153,11 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
     highs = asked.high[asked.first_interval[span] : asked.first_interval[span + 1]]
     bottoms, tops = table.low[axis, begin:], table.high[axis, begin:]
     states, chances = table.missing[axis, begin:], table.absent[axis, begin:]
-    members, discrete = table.boxes.members, table.discrete[axis]
-    s = table.boxes.set_of_axis[axis]
+    members, discrete, s = table.boxes.members, table.discrete[axis], table.boxes.set_of_axis[axis]
     offsets = table.boxes.offsets[max(s, 0), begin:] if s >= 0 else np.zeros(0, np.int64)
-    kept = 0
+    weights = table.weights
+    weighted, lowest, of_members = weights.first[axis] >= 0, weights.lowest[axis], weights.of_members
+    summed, kept = weights.summed[max(weights.first[axis], 0) :], 0
     for i in range(count):
         g = work[i]
         state = states[g]
@@ -173,9 +176,12 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
             if start > end:
                 continue
             if last > first:
-                own = float(members_between(members, first, last, start, end))
+                one, other = run_between(members, first, last, start, end)
+                own = of_members[other] - of_members[one] if weighted else float(other - one)
             elif discrete:
                 own = np.floor(end) - np.ceil(start) + 1.0
+                if weighted and own > 0.0:
+                    own = _between(summed, lowest, np.ceil(start), np.floor(end))
             else:
                 meets = True
                 own = 1.0 if top == bottom else (end - start) / (top - bottom)
@@ -185,17 +191,22 @@ def _narrow(asked, span, table, begin, work, count, share):  # type: ignore[no-u
             share[g] = -1.0
             continue
         if last > first:
-            held /= last - first
+            held /= of_members[last] - of_members[first] if weighted else float(last - first)
         elif discrete:
-            held /= top - bottom + 1.0
+            held /= _between(summed, lowest, bottom, top) if weighted else top - bottom + 1.0
         if state != NONE_MISSING:
             # `*` says that some values are missing; the others are spread over the domain.
-            absent = chances[g]
-            held = (absent if absent_too else 0.0) + (1.0 - absent) * held
+            held = (chances[g] if absent_too else 0.0) + (1.0 - chances[g]) * held
         share[g] *= min(held, 1.0)
         work[kept] = g
         kept += 1
     return kept
+
+
+@kernel
+def _between(summed, lowest, start, end):  # type: ignore[no-untyped-def]
+    """The weight of the places from start to end."""
+    return summed[int(end) - lowest + 1] - summed[int(start) - lowest]
 
 
 @kernel

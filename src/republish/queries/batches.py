@@ -4,8 +4,9 @@ A condition on people alone is put to the table of people. One that speaks of th
 classes of values: whoever has a value of class c matches where her quasi-identifiers satisfy the condition A_c that is
 left of the query. Classes are few: the values that satisfy the same alternatives are one.
 
-**Estimate.** A person of cell C and batch B matches with the sum over c of P(C in A_c) times the share of the batch's
-values that are of class c. Somebody without a batch has each value with its share of the whole release.
+**Estimate.** People lie in a cell as `density` says. A person of cell C and batch B matches with the sum over c of
+P(C in A_c) times the share of the batch's values that are of class c. Somebody without a batch has each value with its
+share of the whole release.
 
 **Bounds.** Let batch B count N values, n_c of class c, and have P people, P <= N: each of them has one of the values,
 no value belongs to two, and N - P belong to nobody (counterfeits). Pair a person with a value that is hers. Those who
@@ -18,7 +19,8 @@ people and values that together touch every possible pair: over all sets Y of cl
 For `A and value in V` this is min(people whose cell meets A, values in V). The contrary of a query is a query: at most
 that many people do not match, so at least P less that many do; for `A and value in V` these are
 max(0, people whose cell lies in A + values in V - N). Where P > N, P - N people have values that the batch does not
-count; they are added to the upper bound, as far as their cells fit. Somebody without a batch may have any value, also
+count, and where it was counted in an earlier release, those who wait; they are added to the upper bound, as far as
+their cells fit. Somebody without a batch may have any value, also
 one that is published nowhere: she counts in the upper bound where some value would make her match, in the lower one
 where every value would. Bounds of people in different batches add up.
 """
@@ -33,10 +35,11 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.queries._batch_kernel import BatchTable, ValueClasses, count_batches
-from republish.queries._kernel import EstimateTable, count_all, doubt
-from republish.queries.compiled import estimate_table, packed, starts
+from republish.queries._kernel import CompiledQueries, EstimateTable, count_all, doubt
+from republish.queries._range_kernel import count_ranges
+from republish.queries.compiled import estimate_table, packed, people_table, starts
 from republish.queries.spans import Span, Term, none_of, runs
-from republish.release.two_tables import TwoTableRelease
+from republish.release.two_tables import BATCH, WAITING, TwoTableRelease
 
 
 class Asked(NamedTuple):
@@ -71,9 +74,9 @@ def count_values(
         plain: of every column of people that is published as it is, the places of their values.
         places: of every row of the table of values, the place of its value.
     """
-    people, column = release.people, len(release.people.cells) + len(plain)
+    column = len(release.people.cells) + len(plain)
     known = int(places.max(initial=-1)) + 1
-    table = estimate_table(people, [*plain, release.batch.astype(np.int64)])
+    table = people_table(release, [*plain, release.batch.astype(np.int64)])
     batches = _batch_table(release, places)
     with_values, without = (
         _classes(queries, column, known)
@@ -88,17 +91,40 @@ def count_values(
     return expected, fewest, most, variance
 
 
+def count_value_ranges(
+    release: TwoTableRelease,
+    asked: tuple[CompiledQueries, CompiledQueries],
+    low: FloatArray,
+    high: FloatArray,
+    places: IntArray,
+) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """The same for ranges of places of values, each with one term that asks for ranges of quasi-identifiers.
+
+    Args:
+        release: the release.
+        asked: what is asked of people, and its contrary.
+        low: the first place of a value that every query asks for.
+        high: the last.
+        places: of every row of the table of values, the place of its value.
+    """
+    table = people_table(release, [release.batch.astype(np.int64)])
+    found: tuple[FloatArray, IntArray, IntArray, FloatArray]
+    found = count_ranges(*asked, low, high, table, _batch_table(release, places))
+    return found
+
+
 def _batch_table(release: TwoTableRelease, places: IntArray) -> BatchTable:
     """The values of every batch, and as batch 0 those of all."""
     count = max(release.values.group_count, int(release.batch.max(initial=0)))
     batch = np.concatenate([np.zeros(len(places), np.int64), release.values.group.astype(np.int64)])
     twice = np.concatenate([places, places])
     order = np.lexsort((twice, batch))
-    return BatchTable(
-        twice[order],
-        np.searchsorted(batch[order], np.arange(count + 2)).astype(np.int64),
-        np.bincount(release.batch, minlength=count + 1).astype(np.int64),
-    )
+    first = np.searchsorted(batch[order], np.arange(count + 2)).astype(np.int64)
+    people = np.bincount(release.batch, minlength=count + 1).astype(np.int64)
+    uncounted = np.maximum(people - np.diff(first), 0)
+    if release.clock is not None:
+        uncounted[release.clock[BATCH].to_numpy()] = release.clock[WAITING].to_numpy()
+    return BatchTable(twice[order], first, people, uncounted)
 
 
 def _without_batch(

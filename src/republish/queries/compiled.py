@@ -10,10 +10,18 @@ import numpy as np
 from republish.arrays import IntArray
 from republish.metrics.boxes import cell_boxes, is_discrete, real_rows
 from republish.queries._kernel import CompiledQueries, EstimateTable
+from republish.queries.density import place_weights, spread_evenly
 from republish.queries.missing import missing_shares
 from republish.queries.spans import EVERYTHING, Term
 from republish.release.cells import SOME_MISSING
 from republish.release.release import Release
+from republish.release.two_tables import TwoTableRelease
+
+
+def people_table(release: TwoTableRelease, places: Sequence[IntArray]) -> EstimateTable:
+    """The table of people of a release in two tables, who lie in a cell as all cells of a column together say."""
+    table = estimate_table(release.people, places)
+    return table._replace(weights=place_weights(release.people, table.boxes))
 
 
 def estimate_table(release: Release, places: Sequence[IntArray]) -> EstimateTable:
@@ -40,6 +48,7 @@ def estimate_table(release: Release, places: Sequence[IntArray]) -> EstimateTabl
         np.ascontiguousarray(values[first, 1:]),
         missing_shares(missing, people),
         (missing == SOME_MISSING).any(axis=0) & (people > 1),
+        spread_evenly(len(release.cells)),
     )
 
 

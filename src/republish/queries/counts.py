@@ -1,10 +1,11 @@
 """Counting queries on a release: an estimate, and bounds that the truth cannot leave.
 
 The estimate spreads the people of a group evenly over its cells, each quasi-identifier by itself, as
-`republish.metrics` does for its workloads. The bounds need no such guess. At least those groups count that
-lie wholly inside the condition, at most all that meet it; columns that are published as they are count row by
-row. Of a group's counterfeits nobody knows which rows they are: the estimate leaves out their share, the
-bounds allow for every choice. A cell `*` says that some of its people lack the value and some have it, and counts so.
+`republish.metrics` does for its workloads; in two tables, whose cells overlap in every column, as `density` says. The
+bounds need no such guess. At least those groups count that lie wholly inside the condition, at most all that meet it;
+columns that are published as they are count row by row. Of a group's counterfeits nobody knows which rows they are: the
+estimate leaves out their share, the bounds allow for every choice. A cell `*` says that some of its people lack the
+value and some have it, and counts so.
 
 The standard error has two parts. By chance: `lower` people of a group match for certain, and each of those in doubt, up
 to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
@@ -22,18 +23,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.metrics.boxes import real_rows, sensitive_ranks
 from republish.metrics.queries import Workload, require_axes
 from republish.queries._kernel import CompiledQueries, EstimateTable, count_all
 from republish.queries._nest import nest_of
 from republish.queries._nested import count_nested
-from republish.queries.batches import Asked, count_values
+from republish.queries.batches import Asked, count_value_ranges, count_values
 from republish.queries.columns import Columns
-from republish.queries.compiled import estimate_table, packed
+from republish.queries.compiled import estimate_table, packed, people_table
 from republish.queries.language import Condition, parse_condition
-from republish.queries.spans import Term, between, none_of
+from republish.queries.spans import Term, none_of
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease, TwoTableRelease
 
@@ -86,6 +87,17 @@ class Counts:
     upper: IntArray
     standard_error: FloatArray
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def none(cls, queries: int) -> Counts:
+        """Zeros, to be filled in."""
+        whole = np.zeros(queries, np.int64)
+        return cls(np.zeros(queries), whole, whole.copy(), np.zeros(queries))
+
+    def fill(self, chosen: BoolArray, answers: Counts) -> None:
+        """Write the answers to the chosen queries."""
+        for name in ("expected", "lower", "upper", "standard_error"):
+            getattr(self, name)[chosen] = getattr(answers, name)
 
 
 def count(release: AnyRelease, where: str = "", suppressed: int = 0) -> Count:
@@ -143,19 +155,14 @@ def _two_tables(
     """Queries that say nothing of values are put to the people alone, all others to both tables."""
     column = len(release.people.cells) + len(plain)
     speaks = np.array([one.speaks_of(column) for one in asked], dtype=np.bool_)
-    of_people, of_values = np.flatnonzero(~speaks), np.flatnonzero(speaks)
-    expected, errors = np.zeros(len(asked)), np.zeros(len(asked))
-    lower, upper = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
-    if len(of_people):
-        table = estimate_table(release.people, plain)
-        found = _answers(release.people, [asked[i].terms for i in of_people.tolist()], table)
-        expected[of_people], errors[of_people] = found.expected, found.standard_error
-        lower[of_people], upper[of_people] = found.lower, found.upper
-    if len(of_values):
-        both = count_values(release, [asked[i] for i in of_values.tolist()], plain, places)
-        expected[of_values], lower[of_values], upper[of_values], variance = both
-        errors[of_values] = _errors(variance)
-    return Counts(np.clip(expected, lower, upper), lower, upper, errors)
+    found = Counts.none(len(asked))
+    if not speaks.all():
+        terms = [asked[i].terms for i in np.flatnonzero(~speaks).tolist()]
+        found.fill(~speaks, _answers(release.people, terms, people_table(release, plain)))
+    if speaks.any():
+        both = count_values(release, [asked[i] for i in np.flatnonzero(speaks).tolist()], plain, places)
+        found.fill(speaks, _counts(*both))
+    return found
 
 
 def _answers(release: Release, asked: Sequence[list[Term]], table: EstimateTable) -> Counts:
@@ -169,11 +176,8 @@ def _put(
     table: EstimateTable,
 ) -> Counts:
     if release.level is None:
-        expected, lower, upper, variance = count_all(asked, against, table)
-    else:
-        expected, lower, upper, variance = count_nested(asked, against, table, nest_of(release, table))
-    # Shares that add up to a whole may miss it by a rounding.
-    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance))
+        return _counts(*count_all(asked, against, table))
+    return _counts(*count_nested(asked, against, table, nest_of(release, table)))
 
 
 def _errors(variance: FloatArray) -> FloatArray:
@@ -193,17 +197,21 @@ def _count_workload(release: AnyRelease, workload: Workload) -> Counts:
         low = np.column_stack([low, workload.value_low])
         high = np.column_stack([high, workload.value_high])
         places.append(sensitive_ranks(release, workload.values))
-    # A range from -inf to inf is not asked about, as everywhere in a workload.
+    return _put(release, *_ranges(low, high), estimate_table(release, places))
+
+
+def _ranges(low: FloatArray, high: FloatArray) -> tuple[CompiledQueries, CompiledQueries]:
+    """Queries that ask for a range of every column, and their contraries; one from -inf is not asked about."""
+    queries = len(low)
     query, column = np.nonzero(low > -np.inf)
     low, high = low[query, column], high[query, column]
-    held = np.bincount(query, minlength=workload.queries)
+    held = np.bincount(query, minlength=queries)
     one = np.arange(len(query) + 1)
     no, yes = np.zeros(len(query), np.bool_), np.ones(len(query), np.bool_)
-    asked = CompiledQueries(np.arange(workload.queries + 1), _ends(held), column, no, one, low, high)
+    asked = CompiledQueries(np.arange(queries + 1), _ends(held), column, no, one, low, high)
     outside = np.column_stack([np.full(len(low), -np.inf), np.nextafter(high, np.inf)]).ravel()
     inside = np.column_stack([np.nextafter(low, -np.inf), np.full(len(low), np.inf)]).ravel()
-    against = CompiledQueries(_ends(held), one, column, yes, 2 * one, outside, inside)
-    return _put(release, asked, against, estimate_table(release, places))
+    return asked, CompiledQueries(_ends(held), one, column, yes, 2 * one, outside, inside)
 
 
 def _ends(lengths: IntArray) -> IntArray:
@@ -212,12 +220,22 @@ def _ends(lengths: IntArray) -> IntArray:
 
 def _count_workload_of_values(release: TwoTableRelease, workload: Workload) -> Counts:
     """The same for two tables: no value that is not published is asked for, so people without a batch may match all."""
-    axes = len(release.people.cells)
-    low = np.column_stack([workload.low, workload.value_low])
-    high = np.column_stack([workload.high, workload.value_high])
-    asked = []
-    for bottoms, tops, named in zip(low.tolist(), high.tolist(), low > -np.inf, strict=True):
-        term = {a: between(bottoms[a], tops[a]) for a in np.flatnonzero(named).tolist()}
-        perhaps = [{c: span for c, span in term.items() if c != axes}]
-        asked.append(Asked([term], perhaps, [] if axes in term else perhaps))
-    return _two_tables(release, asked, [], sensitive_ranks(release.values, workload.values))
+    speaks = workload.value_low > -np.inf
+
+    def of_people(chosen: BoolArray) -> tuple[CompiledQueries, CompiledQueries]:
+        return _ranges(workload.low[chosen], workload.high[chosen])
+
+    found = Counts.none(len(speaks))
+    if not speaks.all():
+        found.fill(~speaks, _put(release.people, *of_people(~speaks), people_table(release, [])))
+    if speaks.any():
+        low, high = workload.value_low[speaks], workload.value_high[speaks]
+        places = sensitive_ranks(release.values, workload.values)
+        both = count_value_ranges(release, of_people(speaks), low, high, places)
+        found.fill(speaks, _counts(*both))
+    return found
+
+
+def _counts(expected: FloatArray, lower: IntArray, upper: IntArray, variance: FloatArray) -> Counts:
+    """Answers with standard errors; shares that add up to a whole may miss it by a rounding."""
+    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance))

@@ -34,7 +34,7 @@ class Answers:
         found: Crosstab = answer_of("republish.estimates:crosstab")(self, column, bins, **options)
         return found
 
-    def regress(self, formula: str, method: str = "em") -> Regression:
+    def regress(self, formula: str, method: str = "auto") -> Regression:
         """The coefficients of a formula such as `salary ~ age + gender`; see `republish.estimates.regress`."""
         found: Regression = answer_of("republish.estimates:regress")(self, formula, method)
         return found

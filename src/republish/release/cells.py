@@ -4,6 +4,9 @@ Numbers, dates and ordered values become an interval, categories the lowest comm
 their hierarchy, or the set of their values where they have none. Where every value of a group is
 missing the cell is empty; where only some are, it is `*`, which says nothing.
 
+Outermost cells of numbers and dates whose ends are nobody's business are open: `<=23`, `>=61`, and `*` where both
+ends are.
+
 The cell of a nested region is the range of values in it, exactly: a range of leaves that is no node is published
 as the set of the largest nodes in it, for a node around them would reach into other regions.
 """
@@ -21,7 +24,7 @@ from republish.kernels import kernel
 from republish.microdata import FLAT, INTERVAL, TREE, Axis
 
 NONE_MISSING, SOME_MISSING, ALL_MISSING = 0, 1, 2
-ANY = "*"
+ANY, UP_TO, FROM = "*", "<=", ">="
 
 
 def _empty() -> IntArray:
@@ -93,7 +96,13 @@ class Cells:
             )
             pair = pl.DataFrame({"low": low.cast(pl.String), "high": high.cast(pl.String)})
             spelled = pair.select(
-                pl.when(pl.col("low") == pl.col("high"))
+                pl.when(pl.col("low").is_null() & pl.col("high").is_null())
+                .then(pl.lit(ANY))
+                .when(pl.col("low").is_null())
+                .then(pl.lit(UP_TO) + pl.col("high"))
+                .when(pl.col("high").is_null())
+                .then(pl.lit(FROM) + pl.col("low"))
+                .when(pl.col("low") == pl.col("high"))
                 .then(pl.col("low"))
                 .otherwise(pl.concat_str(pl.lit("["), "low", separator, "high", pl.lit("]")))
             ).to_series()
@@ -106,10 +115,11 @@ class Cells:
         return pl.select(pl.when(blank).then(None).otherwise(cells)).to_series().rename(self.axis.column.name)
 
     def bounds(self) -> tuple[pl.Series, pl.Series]:
-        """What the typed columns hold: low and high, or twice the node, or twice the set."""
+        """What the typed columns hold: low and high, none where open, or twice the node, or twice the set."""
         name, said = self.axis.column.name, self.said
         low, high = (np.where(said, part, 0.0) for part in (self.low, self.high))
-        hide = pl.Series(~said)
+        least, most = (-np.inf, np.inf) if self.axis.ends is None else self.axis.ends
+        hidden = (pl.Series(~said | (self.low <= least)), pl.Series(~said | (self.high >= most)))
         if self.axis.kind_code == TREE:
             values = self._node_labels(
                 low.astype(np.int64), high.astype(np.int64), np.where(said, self.level, 0)
@@ -128,7 +138,8 @@ class Cells:
             if self.axis.column.kind == "date":
                 pair = (pair[0].cast(pl.Int32).cast(pl.Date), pair[1].cast(pl.Int32).cast(pl.Date))
         first, second = (
-            pl.select(pl.when(hide).then(None).otherwise(part)).to_series().rename(name) for part in pair
+            pl.select(pl.when(hide).then(None).otherwise(part)).to_series().rename(name)
+            for hide, part in zip(hidden, pair, strict=True)
         )
         return first, second
 

@@ -54,6 +54,8 @@ def _typed(texts: pl.Series, column: Column | None) -> pl.Series:
 
 def _axis_to_json(axis: Axis) -> dict[str, Any]:
     document: dict[str, Any] = {"low": axis.low, "high": axis.high, "whole_numbers": axis.whole_numbers}
+    if axis.ends is not None:
+        document["ends"] = list(axis.ends)
     if axis.labels:
         document["labels"] = list(axis.labels)
     return document
@@ -66,4 +68,5 @@ def _axis_from_json(column: Column, document: dict[str, Any]) -> Axis:
         given = column.hierarchy
         tree = compile_tree(given.restricted(labels) if isinstance(given, Hierarchy) else given.build(labels))
         labels = tuple(path[0] for path in tree.labels)
-    return Axis(column, document["low"], document["high"], labels, tree, document["whole_numbers"])
+    ends = tuple(document["ends"]) if "ends" in document else None
+    return Axis(column, document["low"], document["high"], labels, tree, document["whole_numbers"], ends)

@@ -14,6 +14,8 @@ from republish.schema.column_names import listed
 ONE_TABLE, TWO_TABLES = "one-table", "two-tables"
 KEPT_CUTS = "kept-cuts"
 """The promise over a series that cells of different releases are nested or apart."""
+HIDDEN_BATCH = "hidden-batch"
+"""The promise that the cells of every batch are the whole space, so that quasi-identifiers exclude no batch."""
 PRESENCE = ("protected", "public")
 _OWN_COLUMNS = ("batch", "count")
 
@@ -23,17 +25,26 @@ class TwoTables:
     """People in cells of at least `k` who look alike, and values by batch: see `republish.release.two_tables`.
 
     With `presence="public"` the custodian says that everybody may know who is in the table; then k may be 1, and exact
-    quasi-identifiers are published as in Anatomy (Xiao and Tao, VLDB 2006).
+    quasi-identifiers are published as in Anatomy (Xiao and Tao, VLDB 2006). With `hide_batch` the people of a cell are
+    all of one batch, and the cells of every batch are the whole space: see `republish.spatial.batch_cells`.
     """
 
     k: int = 5
     presence: str = "protected"
+    hide_batch: bool = False
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and exact quasi-identifiers where presence is to be protected."""
         if self.presence not in PRESENCE:
             raise PolicyError(f"{TWO_TABLES}: presence must be {' or '.join(PRESENCE)}")
         object.__setattr__(self, "k", KAnonymity(self.k).k)
+        if not isinstance(self.hide_batch, bool):
+            raise PolicyError(f"{TWO_TABLES}: hide_batch must be true or false")
+        if self.k == 1 and self.hide_batch:
+            raise PolicyError(
+                f"{TWO_TABLES}: hide_batch needs k of 2 or more people of a batch in a cell; found k=1; choose a "
+                "larger k, or leave hide_batch out"
+            )
         if self.k == 1 and self.presence != "public":
             raise PolicyError(
                 f"{TWO_TABLES}: k=1 publishes exact quasi-identifiers, by which anybody sees who is in the table; "
@@ -44,6 +55,11 @@ class TwoTables:
     def requirement(self) -> KAnonymity:
         """What every cell of people satisfies."""
         return KAnonymity(self.k)
+
+    @property
+    def series_promises(self) -> tuple[str, ...]:
+        """What is promised of the cells of all releases."""
+        return (KEPT_CUTS, HIDDEN_BATCH) if self.hide_batch else (KEPT_CUTS,)
 
     def require_fit(self, schema: Schema) -> None:
         """Refuse a schema whose columns cannot be published in two tables."""
@@ -57,16 +73,20 @@ class TwoTables:
 
     def sentence(self) -> str:
         """What the form means to whoever publishes in it."""
+        among = "of one batch " if self.hide_batch else ""
         shown = (
             "people with their exact quasi-identifiers"
             if self.k == 1
-            else f"people with quasi-identifiers so fine that at least {self.k} look alike"
+            else f"people with quasi-identifiers so fine that at least {self.k} {among}look alike"
         )
         return f"two tables, {shown}, and how often each value occurs in a batch of people; whose it is, is not said"
 
     def document(self) -> dict[str, Any]:
         """What `series.toml` says of it."""
-        return {"name": TWO_TABLES} | asdict(self)
+        settings = asdict(self)
+        if not self.hide_batch:
+            del settings["hide_batch"]  # series made before there was the choice say nothing of it
+        return {"name": TWO_TABLES} | settings
 
 
 def form_sentence(form: TwoTables | None) -> str:
@@ -87,6 +107,8 @@ def form_from(given: Any) -> TwoTables | None:
         raise PolicyError(f'the form of a release is "{ONE_TABLE}" or "{TWO_TABLES}"')
     unknown = sorted(set(settings) - {"name", *TwoTables.__dataclass_fields__})
     if unknown:
-        raise PolicyError(f"the form {TWO_TABLES} has no setting {listed(unknown)}; it has k and presence")
+        raise PolicyError(
+            f"the form {TWO_TABLES} has no setting {listed(unknown)}; it has k, presence and hide_batch"
+        )
     own: dict[str, Any] = {name: value for name, value in settings.items() if name != "name"}
     return TwoTables(**own)

@@ -1,4 +1,4 @@
-"""The script `read_release.R`, which lies beside a release in two tables: base R reads them and counts."""
+"""The script `read_release.R`, which lies beside a release in two tables: base R reads it, or one table, and counts."""
 
 from __future__ import annotations
 
@@ -7,35 +7,51 @@ import json
 from republish.schema import Schema
 
 R_SCRIPT = "read_release.R"
-_TEXT = r"""# Reads a release in two tables with base R.
+_TEXT = r"""# Reads a release in two tables, or in one, with base R.
 #
 #   source("read_release.R")
 #   release <- read_release(".")
 #   head(release$people)                        # one line a person; NA where a value is missing
-#   head(release$weights)                       # person, value, weight: the share of her batch that has the value
+#   head(release$weights)                       # line in people, value, weight: the share of her batch that has it
 #   count_people(release, values = c("a"))      # people expected to have one of these values
 #   count_people(release, inside(release$people$age, 40, 50), c("a"))
 #
 # Weights of one person add up to 1. Somebody without a batch has each value with its share of the whole release.
 # Who has which value is not said; numbers of groups and batches mean nothing in another release.
+# In one table a row has its own value, and the share of its group that is no counterfeit as weight.
 
 read_release <- function(folder = ".") {
   sensitive <- @SENSITIVE@
-  people <- read.csv(file.path(folder, "people.csv"), check.names = FALSE, stringsAsFactors = FALSE,
-                     na.strings = "", colClasses = "character", encoding = "UTF-8")
-  values <- read.csv(file.path(folder, "values.csv"), check.names = FALSE, stringsAsFactors = FALSE,
-                     na.strings = "", colClasses = "character", encoding = "UTF-8")
-  people$batch <- as.integer(people$batch)
-  values$batch <- as.integer(values$batch)
-  values$count <- as.numeric(values$count)
-  people$person <- seq_len(nrow(people))
+  two <- file.exists(file.path(folder, "people.csv"))
+  people <- .read_text(folder, if (two) "people.csv" else "table.csv")
+  if (two) {
+    people$batch <- as.integer(people$batch)
+    values <- .read_text(folder, "values.csv")
+    values$batch <- as.integer(values$batch)
+    values$count <- as.numeric(values$count)
+    weights <- .by_batch(people, values, sensitive)
+  } else {
+    people$group <- as.integer(people$group)
+    values <- NULL
+    weights <- .by_row(people, sensitive, folder)
+  }
+  list(sensitive = sensitive, people = people, values = values, weights = weights)
+}
+
+.read_text <- function(folder, name) {
+  read.csv(file.path(folder, name), check.names = FALSE, stringsAsFactors = FALSE,
+           na.strings = "", colClasses = "character", encoding = "UTF-8")
+}
+
+.by_batch <- function(people, values, sensitive) {
   total <- tapply(values$count, values$batch, sum)
   shares <- data.frame(batch = values$batch, value = values[[sensitive]],
                        weight = values$count / as.numeric(total[as.character(values$batch)]),
                        stringsAsFactors = FALSE)
-  known <- people[!is.na(people$batch), c("person", "batch")]
+  person <- seq_len(nrow(people))
+  known <- data.frame(person = person, batch = people$batch)[!is.na(people$batch), ]
   weights <- merge(known, shares, by = "batch")[, c("person", "value", "weight")]
-  alone <- people$person[is.na(people$batch)]
+  alone <- person[is.na(people$batch)]
   if (length(alone) > 0 && nrow(values) > 0) {
     key <- ifelse(is.na(values[[sensitive]]), "\001", values[[sensitive]])
     every <- tapply(values$count, key, sum) / sum(values$count)
@@ -47,16 +63,37 @@ read_release <- function(folder = ".") {
   }
   weights <- weights[order(weights$person), ]
   rownames(weights) <- NULL
-  list(sensitive = sensitive, people = people, values = values, weights = weights)
+  weights
+}
+
+.by_row <- function(people, sensitive, folder) {
+  rows <- tabulate(people$group)
+  real <- rep(1, length(rows))
+  if (file.exists(file.path(folder, "counterfeits.csv"))) {
+    held <- .read_text(folder, "counterfeits.csv")
+    at <- as.integer(held$group)
+    real[at] <- 1 - as.numeric(held$count) / rows[at]
+  }
+  data.frame(person = seq_along(people$group), value = people[[sensitive]], weight = real[people$group],
+             stringsAsFactors = FALSE)
 }
 
 # The share of every cell of whole numbers that lies from low to high: "45", "[40-49]", "[-5..5]".
-inside <- function(cells, low, high) {
+# A cell "<=23" or ">=61" is open; it is taken to begin at `lowest` or to end at `highest`, where you know these, and
+# else for the number that it names. A cell "*" counts only where you know both.
+inside <- function(cells, low, high, lowest = NA, highest = NA) {
+  below <- grepl("^<=", cells)
+  above <- grepl("^>=", cells)
+  named <- suppressWarnings(as.numeric(sub("^[<>]=", "", cells)))
   bare <- gsub("^\\[|\\]$", "", cells)
   pattern <- "^(-?[0-9.]*[0-9])(-|\\.\\.)(-?[0-9.]*[0-9])$"
   range <- grepl("^\\[", cells)
   first <- suppressWarnings(as.numeric(ifelse(range, sub(pattern, "\\1", bare), bare)))
   last <- suppressWarnings(as.numeric(ifelse(range, sub(pattern, "\\3", bare), bare)))
+  first <- ifelse(below, pmin(named, lowest, na.rm = TRUE), ifelse(above, named, first))
+  last <- ifelse(above, pmax(named, highest, na.rm = TRUE), ifelse(below, named, last))
+  first <- ifelse(cells %in% "*", lowest, first)
+  last <- ifelse(cells %in% "*", highest, last)
   share <- pmax(pmin(last, high) - pmax(first, low) + 1, 0) / (last - first + 1)
   ifelse(is.na(share), 0, share)
 }
@@ -74,5 +111,10 @@ count_people <- function(release, people = TRUE, values = NULL) {
 def r_script(schema: Schema) -> str:
     """The script for releases of a schema."""
     assert schema.sensitive is not None
-    # A text of JSON is one of R: both escape quotes, backslashes and control characters alike.
-    return _TEXT.replace("@SENSITIVE@", json.dumps(schema.sensitive.name, ensure_ascii=False))
+    return _TEXT.replace("@SENSITIVE@", _quoted(schema.sensitive.name))
+
+
+def _quoted(text: str) -> str:
+    """A text of R in ASCII, which reads alike in every locale: that of JSON, but for signs beyond it."""
+    plain = json.dumps(text, ensure_ascii=False)
+    return "".join(sign if sign.isascii() else f"\\U{ord(sign):08x}" for sign in plain)

@@ -32,7 +32,9 @@ class ReceivedRelease:
 
     Attributes:
         about: what `about.json` says.
-        people: one line a person, or a published row where there is one table, numbered by `person` from 1.
+        people: one line a person, or a published row where there is one table, numbered by `person` from 1. Where a
+            published column has that name the number is `person_`; so is `weight_` the weight, beside one of its name.
+            An open cell, `<=23` or `>=61`, has no `_lo` or no `_hi` in Parquet.
         values: how often each value is counted in each batch, or group where there is one table.
         sensitive: the name of the sensitive column; None where there is none.
         counterfeits: how many values of a batch, or rows of a group, belong to nobody.
@@ -43,6 +45,16 @@ class ReceivedRelease:
     values: pl.DataFrame
     sensitive: str | None
     counterfeits: pl.DataFrame
+
+    @property
+    def person(self) -> str:
+        """The column with the number of a person: `person`, or `person_` where a published column is called so."""
+        return self.people.columns[0]
+
+    @property
+    def weight(self) -> str:
+        """The column with weights: `weight`, or `weight_` where a published column is called so."""
+        return _free(WEIGHT, self.people)
 
     @property
     def two_tables(self) -> bool:
@@ -60,23 +72,25 @@ class ReceivedRelease:
             raise ViewError("this release has no sensitive column, so there is no value to weigh")
         if not self.two_tables:
             sizes = self.people.group_by("group").len("rows").join(self.counterfeits, on="group", how="left")
-            real = (1 - pl.col("count").fill_null(0) / pl.col("rows")).alias(WEIGHT)
+            real = (1 - pl.col("count").fill_null(0) / pl.col("rows")).alias(self.weight)
             by_row = self.people.join(
                 sizes.select("group", real), on="group", how="left", maintain_order="left"
             )
-            return by_row.select(PERSON, self.sensitive, WEIGHT)
-        shares = self.values.with_columns((pl.col(COUNT) / pl.col(COUNT).sum().over(BATCH)).alias(WEIGHT))
-        known = self.people.filter(pl.col(BATCH).is_not_null()).select(PERSON, BATCH)
-        found = known.join(shares, on=BATCH, how="inner").select(PERSON, self.sensitive, WEIGHT)
+            return by_row.select(self.person, self.sensitive, self.weight)
+        shares = self.values.with_columns(
+            (pl.col(COUNT) / pl.col(COUNT).sum().over(BATCH)).alias(self.weight)
+        )
+        known = self.people.filter(pl.col(BATCH).is_not_null()).select(self.person, BATCH)
+        found = known.join(shares, on=BATCH, how="inner").select(self.person, self.sensitive, self.weight)
         overall = self.values.group_by(self.sensitive).agg(pl.col(COUNT).sum())
-        overall = overall.select(self.sensitive, (pl.col(COUNT) / pl.col(COUNT).sum()).alias(WEIGHT))
-        alone = self.people.filter(pl.col(BATCH).is_null()).select(PERSON).join(overall, how="cross")
-        return pl.concat([found, alone]).sort(PERSON, self.sensitive)
+        overall = overall.select(self.sensitive, (pl.col(COUNT) / pl.col(COUNT).sum()).alias(self.weight))
+        alone = self.people.filter(pl.col(BATCH).is_null()).select(self.person).join(overall, how="cross")
+        return pl.concat([found, alone]).sort(self.person, self.sensitive)
 
     def joined(self) -> pl.DataFrame:
         """The people with every value they may have and its weight: what a weighted analysis reads."""
         own = self.people.drop(self.sensitive or "", strict=False)
-        return own.join(self.weights, on=PERSON, how="inner", maintain_order="left")
+        return own.join(self.weights, on=self.person, how="inner", maintain_order="left")
 
 
 def read_received(folder: str | Path) -> ReceivedRelease:
@@ -97,7 +111,16 @@ def read_received(folder: str | Path) -> ReceivedRelease:
     counterfeits = pl.DataFrame(schema={"group": pl.Int32, "count": pl.Int64}) if held is None else held
     if two:
         counterfeits = counterfeits.rename({"group": BATCH})
-    return ReceivedRelease(about, people.with_row_index(PERSON, 1), values, sensitive, counterfeits)
+    return ReceivedRelease(
+        about, people.with_row_index(_free(PERSON, people), 1), values, sensitive, counterfeits
+    )
+
+
+def _free(name: str, table: pl.DataFrame) -> str:
+    """A name that no column of a table has."""
+    while name in table.columns:
+        name += "_"
+    return name
 
 
 def _table(folder: Path, parquet: str, csv: str) -> pl.DataFrame:

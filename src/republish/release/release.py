@@ -248,7 +248,12 @@ def _read_cells(by_group: pl.DataFrame, axis: Axis) -> Cells:
         low, high = (
             part.replace_strict(position, default=None, return_dtype=pl.Float64) for part in (low, high)
         )
-    first, last = (part.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() for part in (low, high))
+    least, most = (np.nan, np.nan) if axis.ends is None else axis.ends
+    said = missing == NONE_MISSING
+    first, last = (
+        np.where(said & part.is_null().to_numpy(), end, part.to_physical().cast(pl.Float64).fill_null(np.nan))
+        for part, end in ((low, least), (high, most))
+    )
     return Cells(axis, first, last, missing)
 
 

@@ -55,8 +55,8 @@ class TwoTableRelease(Answers):
     """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
 
     The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for
-    every time that a value is counted. Where batches were not all counted in this release, `clock` says of each in which
-    release it was (`as_of`), and how many people of it were not counted then (`waiting`).
+    every time that a value is counted. Where batches were not all counted in this release, `clock` says of each in
+    which release it was (`as_of`), and how many people of it were not counted then (`waiting`).
     """
 
     schema: Schema
@@ -176,6 +176,11 @@ class Placed(NamedTuple):
     cell: IntArray
     listed: IntArray | None = None
 
+    @property
+    def shown(self) -> IntArray:
+        """The batch that people show."""
+        return self.group if self.listed is None else self.listed
+
 
 def build_two_tables(
     view: Microdata, batches: Grouping, cells: Grouping, secret: Secret, *label: object
@@ -185,12 +190,14 @@ def build_two_tables(
     if batches.snapshots is None:
         people, of_people, cell = build_people(view, batch, cells, secret, *label)
         return TwoTableRelease(view.schema, people, of_people, values), Placed(batch, cell)
-    listed, clock = _clocked(batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values"))
+    listed, clock = clocked(
+        batches, batches.snapshots, drawn_numbers(batches.groups, secret, *label, "values")
+    )
     people, of_people, cell = build_people(view, listed, cells, secret, *label)
     return TwoTableRelease(view.schema, people, of_people, values, clock), Placed(batch, cell, listed)
 
 
-def _clocked(batches: Grouping, snapshots: Snapshots, number: IntArray) -> tuple[IntArray, pl.DataFrame]:
+def clocked(batches: Grouping, snapshots: Snapshots, number: IntArray) -> tuple[IntArray, pl.DataFrame]:
     """The batch that everyone is listed in, and when each was counted and how many were not then."""
     there = snapshots.listed >= 0
     listed = np.zeros(len(there), dtype=np.int32)
@@ -363,7 +370,7 @@ def stored_counterfeits(folder: Path) -> pl.DataFrame | None:
 def stored_clock(folder: Path) -> pl.DataFrame | None:
     """When each batch of a stored release was counted, and how many were not then, where it says so."""
     file = folder / BATCHES_CSV
-    return read_csv(file) if file.exists() else None
+    return read_csv(file).cast(pl.Int64) if file.exists() else None
 
 
 def read_release(folder: Path, schema: Schema, scales: Scales) -> AnyRelease:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import republish
 from republish.attacks.assessments import Assessment
@@ -15,18 +15,24 @@ from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
 from republish.show.numbers import percent
+from republish.show.promises import words_on_groups
+
+if TYPE_CHECKING:
+    from republish.attacks import Identity
 
 
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
     """Everything that a report says, as plain data."""
     found = current_assessments(facts)
+    sought = [one for one in found if one.found]
+    identities = identities_of(found)
     return {
         "name": facts.name,
         "made_at": made_at,
         "tool": republish.__version__,
         "tools": sorted({release.tool for release in facts.releases}),
         "facts": facts,
-        "statements": statements(facts, found),
+        "statements": statements(facts, sought, identities),
         "columns": [column | {"what": _roles(facts)[column["role"]]} for column in facts.columns],
         "method": words.method(facts.publisher["name"], facts.form is not None) or facts.publisher["summary"],
         "tables": tables_of(facts),
@@ -36,7 +42,9 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),
         "risks": _risks(facts.last),
-        "serial": [_serial(one) for one in found],
+        "of_groups": _of_groups(facts),
+        "serial": [_serial(one) for one in sought],
+        "identities": described_identities(identities),
         "outdated": _outdated(facts),
         "gate": gate_over_time(facts.releases),
         "assumptions": assumptions(facts),
@@ -64,7 +72,7 @@ def _form(facts: SeriesFacts) -> dict[str, Any] | None:
     return facts.form | {
         "counts": [{"release": number, **found} for number, found in counts],
         "recipients": words.RECIPIENTS,
-        "register_holders": words.REGISTER_HOLDERS,
+        "register_holders": words.HIDDEN_BATCHES if facts.form.get("hide_batch") else words.REGISTER_HOLDERS,
     }
 
 
@@ -88,7 +96,34 @@ def _joined(before: Assessment, after: Assessment) -> Assessment:
         found=found,
         left_out={name: why for name, why in left_out.items() if name not in found},
         unclear=unclear | after.unclear,
+        identities=before.identities | after.identities,
     )
+
+
+def identities_of(found: Sequence[Assessment]) -> dict[str, tuple[Identity, ...]]:
+    """What attacks found that seek no value, the newest of each: what an adversary is granted makes no difference."""
+    newest = sorted(found, key=lambda one: one.made_at)
+    return {name: after for one in newest for name, after in one.identities.items()}
+
+
+def described_identities(identities: Mapping[str, Sequence[Identity]]) -> list[dict[str, Any]]:
+    """Every figure of attacks that seek no value, with what it says, after the last release and after each."""
+    described = []
+    for name, after in identities.items():
+        figures = [asdict(part) for part in after]
+        rows = [
+            {
+                "figure": figure,
+                "says": says,
+                "share": not figure.startswith("median"),
+                "last": figures[-1][figure],
+                "after_release": [part[figure] for part in figures],
+            }
+            for figure, says in words.IDENTITIES[name].items()
+            if figures[-1][figure] is not None
+        ]
+        described.append({"name": name, "says": words.ATTACKS[name], "rows": rows, "releases": len(after)})
+    return described
 
 
 def _parameters(facts: SeriesFacts) -> list[tuple[str, Any, str]]:
@@ -150,6 +185,14 @@ def _compared(last: float, earlier: Sequence[float]) -> str:
     how = "less" if last > mean else "more"
     share = f" ({abs(last - mean) / mean:.0%} {'more' if last > mean else 'less'} penalty)" if mean else ""
     return f"The last release is {how} precise than earlier ones on average{share}."
+
+
+def _of_groups(facts: SeriesFacts) -> list[str]:
+    """What is said of the groups of the last release."""
+    if facts.last is None:
+        return []
+    said = words_on_groups(facts.last.measures, facts.form is not None)
+    return [f"In the last release {sentence.removeprefix('warning: ')}." for sentence in said]
 
 
 def _risks(last: ReleaseFacts | None) -> list[dict[str, Any]]:

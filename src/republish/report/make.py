@@ -75,6 +75,8 @@ def _pictures(facts: SeriesFacts, content: dict[str, Any]) -> dict[str, Any]:
             for number, one in enumerate(content["serial"], start=1)
         ],
     }
+    if content["identities"]:
+        made["identities"] = pictures.identities_picture(content["identities"])
     if content["gate"]:
         made["gate"] = pictures.gate_picture(content["gate"])
     return made

@@ -125,6 +125,35 @@ def serial_picture(one: Assessment, number: int) -> Picture:
         )
 
 
+def identities_picture(found: Sequence[Mapping[str, Any]]) -> Picture:
+    """The shares that attacks found which seek no value, after each release."""
+    with _figure(len(found), 3.4) as (figure, panels):
+        for panel, one in zip(panels, found, strict=True):
+            shares = [row for row in one["rows"] if row["share"]]
+            for place, row in enumerate(shares):
+                panel.plot(
+                    range(1, one["releases"] + 1),
+                    [None if share is None else 100 * share for share in row["after_release"]],
+                    color=COLOURS[place % len(COLOURS)],
+                    linestyle=STYLES[place % len(STYLES)],
+                    marker=MARKERS[place % len(MARKERS)] if one["releases"] < 40 else None,
+                    fillstyle="none",
+                    label=row["figure"].replace("_", " "),
+                )
+            panel.set(ylim=(-2, 102), ylabel="percent")
+            panel.set_title(one["name"], fontsize=10)
+        _finish(figure, panels, 4)
+        said = "; ".join(
+            f"{row['figure'].replace('_', ' ')} {percent(row['last'])}"
+            for one in found
+            for row in one["rows"]
+            if row["share"]
+        )
+        return Picture(
+            _svg(figure, "identities"), f"Rows and presence after each release. After the last: {said}."
+        )
+
+
 def gate_picture(rows: Sequence[Mapping[str, Any]]) -> Picture:
     """The figures that the gate limits before each release, with the limits."""
     limits = list(dict.fromkeys(row["limit"] for row in rows))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from republish.attacks.assessments import Assessment
 from republish.publishing.policy_record import safer_publishers
@@ -11,17 +11,29 @@ from republish.report import words
 from republish.report.facts import SeriesFacts
 from republish.show.numbers import day, percent
 
+if TYPE_CHECKING:
+    from republish.attacks import Identity
+
 HOLDS, LOOK, BROKEN, UNKNOWN = "holds", "look", "broken", "unknown"
 LACKING, ABSENT = "lacking", "absent"
 """Marks of statements: nothing to do; look at it; not as it should be; not known; missed; simply not there."""
 
+_CERTAIN = (
+    ("linkage", "alone", "of people are alone in the cells that were theirs"),
+    ("presence", "surely_present", "of those present are so for certain"),
+    ("presence", "shown_absent", "of those absent are so for certain"),
+)
 
-def statements(facts: SeriesFacts, found: Sequence[Assessment]) -> list[dict[str, str]]:
+
+def statements(
+    facts: SeriesFacts, found: Sequence[Assessment], identities: Mapping[str, Sequence[Identity]]
+) -> list[dict[str, str]]:
     """What whoever signs should know first, each with a mark."""
     made = {
         "Promises about every release": _promises(facts),
         "Promises over the series": _over_the_series(facts),
         "Serial risk": _attacked(facts, found),
+        **({"Rows and presence": _identified(identities)} if identities or facts.form is not None else {}),
         "Gate": _gated(facts),
         "Risk of the last release alone": _alone(facts),
         "Records": _ledger(facts),
@@ -82,6 +94,19 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
         f"{after} the attack {name} determines {last.determined:,} of {last.people:,} people "
         f"({percent(last.determined_share)}).{more}"
     )
+
+
+def _identified(identities: Mapping[str, Sequence[Identity]]) -> tuple[str, str]:
+    """What is known of whose row is whose, and of who is there."""
+    said, certain = [], 0.0
+    for name, figure, words_of in _CERTAIN:
+        if name in identities:
+            share = getattr(identities[name][-1], figure)
+            certain = max(certain, share)
+            said.append(f"{percent(share)} {words_of}")
+    if not said:
+        return UNKNOWN, "Not measured: whether rows can be followed, and what cells tell of who is present."
+    return LOOK if certain else HOLDS, f"To somebody with a register, {'; '.join(said)}."
 
 
 def _gated(facts: SeriesFacts) -> tuple[str, str]:

@@ -41,9 +41,9 @@ METHODS = {
     "group that would exceed it does not change.",
     "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, "
     "without a look at anybody's value, and stay together. A batch says how often each value occurred in it when it "
-    "was last counted. It is counted anew only when several people have left or changed, or several have come. "
-    "Before every release a bound is computed on how many people anybody could determine from all releases together; a "
-    "batch that would exceed it is not counted anew.",
+    "was last counted. It is counted anew only when several people have left or changed, or several have come. Before "
+    "every release a bound is computed on how many people anybody could determine from all releases together; a batch "
+    "that would exceed it is not counted anew.",
     "js-reduce": _GROUPS
     + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
     "Before every release it works out what she believes of everyone from all releases so far, and puts people "
@@ -118,6 +118,12 @@ REGISTER_HOLDERS = (
     "Cells of people are kept: whoever puts several releases side by side is left with one of the cells, which held at "
     "least k people. People in cells that extend over a cut that died are counted, for such cells may cross others.",
 )
+HIDDEN_BATCHES = (
+    "Somebody who knows a person's quasi-identifiers finds one cell of every batch that the person fits, and can "
+    "exclude no batch; a missing quasi-identifier may exclude some. Where a batch has many people like this person "
+    "its cells are smaller, which makes it likelier.",
+    *REGISTER_HOLDERS[1:],
+)
 
 PARAMETERS = {
     "k": "fewest rows of a group",
@@ -129,6 +135,7 @@ PARAMETERS = {
     "size": "most rows of a new group",
     "batches": "whether batches are open to newcomers, or closed once they are made",
     "weights": "how much each quasi-identifier counts where people are put together",
+    "newcomers": "people are taken in when so many need it, and a value never published before hides among so many",
     "zone": "new groups are made among at least so many near people",
     "values": "different values of a new group",
     "together": "places of so many different values must be open before a group changes",
@@ -185,6 +192,33 @@ ATTACKS = {
     "suppression": "concludes from who was left out",
 }
 
+IDENTITIES = {
+    "linkage": {
+        "alone": "people of whom nobody else fits all cells that were theirs while their quasi-identifiers stayed the "
+        "same: whoever follows their rows is left with them alone",
+        "below_k": "people with whom fewer fit than the smallest cell of a release holds",
+        "median_left": "people who fit all cells of a person, median",
+        "median_batches": "batches that may be a person's, to whoever knows her quasi-identifiers and in which "
+        "releases she is, median",
+        "one_batch": "people with a single batch that may be theirs",
+        "unique_cells": "people whose insensitive cells nobody else of a release has",
+        "same_cells": "people of several releases whose insensitive cells never change",
+        "followed_by_cells": "people of several releases whose insensitive cells never change and are always unique",
+    },
+    "presence": {
+        "shown_present": "present people of whom that is certain: their cell has as many rows as the register people; "
+        "no news while nobody was absent yet",
+        "shown_absent": "absent people of whom that is certain: no cell admits them",
+        "mean_present": "mean probability to be present, of those who are",
+        "mean_absent": "mean probability to be present, of those who are not",
+    },
+}
+"""The figures of attacks that seek no value; shares, but for medians."""
+IDENTITY = (
+    "Somebody without a thought of values has a register of everyone who was ever in the series, with their "
+    "quasi-identifiers, and asks which rows are whose, and who is in a release at all. The raw views play the register."
+)
+
 RISKS = {
     "Prosecutor": "Somebody knows that one particular person is in the release and looks for that person's row. The "
     "risk is the chance of picking the right one: 1 divided by the rows of the group.",
@@ -233,6 +267,10 @@ LIMITS = {
     "max_confidence": "confidence in the worst-off person",
     "max_mean_confidence": "mean confidence",
     "max_gain": "mean gain",
+    "max_alone": "share of people whose rows lead to them alone",
+    "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
+    "max_shown_present": "share of present people of whom that is certain",
+    "max_shown_absent": "share of absent people of whom that is certain",
 }
 
 PAST_PROMISES = (

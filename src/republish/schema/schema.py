@@ -111,6 +111,11 @@ class Schema:
         columns = (*self.quasi_identifiers, *((self.sensitive,) if self.sensitive else ()))
         return (*(column.name for column in columns if column.direct), *self.direct)
 
+    @property
+    def has_open_list(self) -> bool:
+        """Whether sensitive values may appear that the schema does not list."""
+        return self.sensitive is not None and self.sensitive.closed is None
+
     def column(self, name: str) -> Column:
         for column in (*self.quasi_identifiers, self.sensitive):
             if column is not None and column.name == name:

@@ -26,3 +26,24 @@ def extended_words(people: int) -> str:
         "1 person is in a cell that extends" if people == 1 else f"{people:,} people are in cells that extend"
     )
     return f"{who} over a cut that died; such cells may cross those of other releases"
+
+
+ONE_VALUE = (
+    "everybody in this release has the same sensitive value, so whoever knows that somebody is in it knows the value; "
+    "no grouping hides that, and a requirement such as l=2 would have kept it back"
+)
+
+
+def words_on_groups(measures: Mapping[str, Any], two_tables: bool) -> list[str]:
+    """What is said of the groups of a release, or its batches: the fewest real people, and that all values are one.
+
+    `measures` is the document of a release; those of earlier ones may lack some.
+    """
+    found, fewest, levels = [], measures.get("fewest_people"), measures["levels"]
+    if fewest is not None and measures["counterfeits"]:
+        people = "1 real person" if fewest == 1 else f"{fewest:,} real people"
+        group = "batch" if two_tables else "group"
+        found.append(f"the {group} with the fewest has {people} beside counterfeits")
+    if levels.get("distinct_l") == 1 and levels.get("t") == 0:
+        found.append(f"warning: {ONE_VALUE}")
+    return found

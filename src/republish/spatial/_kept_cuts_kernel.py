@@ -48,7 +48,7 @@ class CutSpace(NamedTuple):
 class CutTree(NamedTuple):
     """The cuts: `axis`, threshold `at` and the `child` to the left (0) and to the right (1), -1 where none is cut.
 
-    The root comes first. There is room for the cuts that a view can add.
+    The root comes first. There is room for the cuts that a view can add; where there is none, none is added.
     """
 
     axis: NDArray[np.int16]
@@ -67,6 +67,17 @@ class CutCells(NamedTuple):
     high: NDArray[np.float64]
     missing: NDArray[np.int8]
     extended: NDArray[np.bool_]
+
+    @classmethod
+    def room(cls, most: int, q: int) -> CutCells:
+        """Room for so many cells of q axes."""
+        return cls(
+            np.empty(most, np.int64),
+            np.empty((most, q)),
+            np.empty((most, q)),
+            np.empty((most, q), np.int8),
+            np.empty(most, np.bool_),
+        )
 
 
 class _CutRows(NamedTuple):
@@ -165,6 +176,8 @@ def _open(
         place[5] = 1
         side = 0 if 2 * left > size else 1
         parent, node = node, tree.child[node, side]
+    if cuts == tree.axis.size:
+        return begin, -1, cuts, crossing
     axis, at, middle = _new_cut(rows, space, k, begin, end, waiting.low[depth], waiting.high[depth])
     if axis < 0:
         return begin, -1, cuts, crossing

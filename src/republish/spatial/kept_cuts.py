@@ -147,14 +147,8 @@ class KeptCuts:
             )
         domain = cuts._domain(view)
         tree = cuts._tree(view.axes, view.rows // k)
-        q, most = len(view.axes), view.rows // k
-        cells = CutCells(
-            np.empty(most, np.int64),
-            np.empty((most, q)),
-            np.empty((most, q)),
-            np.empty((most, q), np.int8),
-            np.empty(most, np.bool_),
-        )
+        q = len(view.axes)
+        cells = CutCells.room(view.rows // k, q)
         # The kernel works in place, on a copy.
         columns = np.array(view.points, dtype=np.float64, order="C")
         everywhere = np.repeat([[-np.inf], [np.inf]], q, axis=1)

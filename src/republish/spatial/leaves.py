@@ -75,13 +75,7 @@ class OpenCuts:
             np.zeros(count + 1, np.int64),
         )
         tree = CutTree(np.zeros(most, np.int16), np.zeros(most), np.full((most, 2), -1, np.int32))
-        cells = CutCells(
-            np.empty(most, np.int64),
-            np.empty((most, q)),
-            np.empty((most, q)),
-            np.empty((most, q), np.int8),
-            np.empty(most, np.bool_),
-        )
+        cells = CutCells.room(most, q)
         columns = np.ascontiguousarray(points[:, order], dtype=np.float64)
         cell = np.empty(len(leaf), np.int32)
         cell[order] = resolve_leaves(columns, leaves, self.space, k, tree, cells)

@@ -7,7 +7,7 @@ drew: the same person is led the same way again, and nobody's sensitive value ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,10 @@ import polars as pl
 from republish.arrays import FloatArray, IntArray, WordArray
 
 _COLUMNS = ("axis", "cut", "share", "below", "above")
-_NEAR, _LEAST = 0.15, 0.35  # a cut between values is preferred where it is that near, and leaves a side that much
+_NEAR, _LEAST = (
+    0.15,
+    0.35,
+)  # a cut between values is preferred where it is that near, and leaves a side that much
 _GOLDEN, _FIRST, _SECOND = (
     np.uint64(word) for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
@@ -54,12 +57,20 @@ class Zones:
         nothing = np.zeros(0, dtype=np.int64)
         return cls(nothing, np.zeros(0), np.zeros(0), nothing, nothing)
 
+    def joined(self, part: IntArray) -> Zones:
+        """The same cuts where zone z is a part of zone `part[z]`."""
+        below, above = (
+            np.where(side < 0, -1 - part[np.maximum(-1 - side, 0)], side) for side in (self.below, self.above)
+        )
+        return replace(self, below=below, above=above)
+
     def frame(self) -> pl.DataFrame:
         return pl.DataFrame({name: getattr(self, name) for name in _COLUMNS})
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame, salt: int = 0) -> Zones:
-        return cls(*(frame[name].to_numpy() for name in _COLUMNS), salt=salt)
+        axis, cut, share, below, above = (frame[name].to_numpy() for name in _COLUMNS)
+        return cls(axis, cut, share, below, above, salt)
 
     def lead(self, rows: LedRow) -> IntArray:
         """The zone of everyone."""
@@ -69,9 +80,7 @@ class Zones:
         while len(on):
             node = at[on]
             value = rows.points[self.axis[node], on]
-            tied = (value == self.cut[node]) & (
-                chances(rows.people[on], node, self.salt) < self.share[node]
-            )
+            tied = (value == self.cut[node]) & (chances(rows.people[on], node, self.salt) < self.share[node])
             at[on] = np.where((value < self.cut[node]) | tied, self.below[node], self.above[node])
             there = at[on] < 0
             zone[on[there]] = -1 - at[on[there]]
@@ -92,9 +101,7 @@ def _salted(salt: int) -> np.uint64:
     return np.uint64(salt * int(_SECOND) % 2**64)
 
 
-def cut_zones(
-    rows: LedRow, size: int, weights: FloatArray, salt: int = 0
-) -> tuple[Zones, IntArray]:
+def cut_zones(rows: LedRow, size: int, weights: FloatArray, salt: int = 0) -> tuple[Zones, IntArray]:
     """Zones of about `size` people, and the zone of everyone; an axis counts for as much as its weight says."""
     low = np.where(np.isfinite(rows.points), rows.points, np.inf).min(axis=1, initial=np.inf)
     high = rows.points.max(axis=1, initial=-np.inf)
@@ -122,11 +129,13 @@ def cut_zones(
         if parent >= 0:
             cuts[parent][side] = this
     table = np.array(cuts, dtype=np.float64).reshape(-1, 5)
-    axis, below, above = (table[:, i].astype(np.int64) for i in (0, 3, 4))
-    return Zones(axis, table[:, 1], table[:, 2], below, above, salt), zone
+    axes, below, above = (table[:, i].astype(np.int64) for i in (0, 3, 4))
+    return Zones(axes, table[:, 1], table[:, 2], below, above, salt), zone
 
 
-def _best_cut(points: FloatArray, low: FloatArray, scale: FloatArray, part: float) -> tuple[int, float, float]:
+def _best_cut(
+    points: FloatArray, low: FloatArray, scale: FloatArray, part: float
+) -> tuple[int, float, float]:
     """Axis, value and share of a cut that leaves `part` of the people below: along the axis they differ most on."""
     if not points.shape[1]:
         return 0, 0.0, 0.5

@@ -78,6 +78,7 @@ def init_command(policy: Policy, file: Path) -> str:
         words += ["--knowledge", str(folder / "knowledge")]
     if policy.form is not None:
         words += ["--form", TWO_TABLES, "--people-k", str(policy.form.k), "--presence", policy.form.presence]
+        words += ["--hide-batch"] if policy.form.hide_batch else []
     if policy.gate is not None:
         words += ["--gate", _gate_text(policy)]
     return shlex.join([*words, *(["--one-table"] if policy.one_table else [])])

@@ -14,9 +14,10 @@ LIMITS = {"max_gain": "gain", "max_determined": "share determined"}
 class Point:
     """A publisher with parameters, what it cost and what an adversary found; both `None` where it cannot publish.
 
-    `penalty` is the mean certainty penalty of a row, a suppressed one counting 1. `suppressed` and `counterfeits` are
-    shares of the rows, `undecided` is the share of people of whom the linear attack could not tell. `why` says what
-    stood in the way of a point that is not feasible.
+    `penalty` is the mean certainty penalty of a row, a suppressed one counting 1. In two tables it is the same for all
+    publishers, and the loss is `value_error`: the median error of counts that ask for the sensitive value too, the mean
+    over all rows; `None` in one table. `suppressed` and `counterfeits` are shares of the rows, `undecided` is the share
+    of people of whom the linear attack could not tell. `why` says why a point is not feasible.
     """
 
     publisher: str
@@ -30,12 +31,18 @@ class Point:
     undecided: float = 0.0
     protects_series: bool = True
     why: str = ""
+    value_error: float | None = None
+
+    @property
+    def loss(self) -> float | None:
+        """What is lost: the error of counts with values, where it was measured, else the penalty."""
+        return self.penalty if self.value_error is None else self.value_error
 
     @property
     def figures(self) -> tuple[float, float]:
-        """Penalty and risk of a feasible point."""
-        assert self.penalty is not None and self.risk is not None
-        return self.penalty, self.risk
+        """Loss and risk of a feasible point."""
+        assert self.loss is not None and self.risk is not None
+        return self.loss, self.risk
 
     @property
     def settings(self) -> str:
@@ -57,7 +64,7 @@ def _plain(value: Any) -> str:
 
 
 def frontier(points: Sequence[Point]) -> list[int]:
-    """The feasible points that no other beats in penalty and risk, by growing penalty; of equal ones the first."""
+    """The feasible points that no other beats in loss and risk, by growing loss; of equal ones the first."""
     order = sorted(
         (i for i, point in enumerate(points) if point.feasible), key=lambda i: (*points[i].figures, i)
     )
@@ -69,7 +76,7 @@ def frontier(points: Sequence[Point]) -> list[int]:
 
 
 def choose(points: Sequence[Point], limit: float) -> int | None:
-    """The feasible point within the limit with the least penalty; `None` where there is none."""
+    """The feasible point within the limit with the least loss; `None` where there is none."""
     within = [i for i in frontier(points) if points[i].figures[1] <= limit]
     return within[0] if within else None
 
@@ -94,6 +101,12 @@ class Tuned:
     @property
     def limit(self) -> float:
         return next(iter(self.limits.values()))
+
+    @property
+    def measure(self) -> str:
+        """What the loss is, in words."""
+        two_tables = any(point.value_error is not None for point in self.points)
+        return "error of counts with values" if two_tables else "certainty penalty"
 
     @property
     def frontier(self) -> list[int]:

@@ -23,7 +23,7 @@ def require_drawable(path: Path) -> None:
 
 
 def plot_frontier(tuned: Tuned, path: Path) -> None:
-    """Draw risk against penalty, with the limit, the frontier and the chosen point."""
+    """Draw risk against loss, with the limit, the frontier and the chosen point."""
     save(frontier_figure(tuned), path)
 
 
@@ -49,7 +49,7 @@ def frontier_figure(tuned: Tuned) -> Any:
         panel.plot(*tuned.best.figures, "o", color="black", fillstyle="none", markersize=13, label="chosen")
     panel.axhline(tuned.limit, color="0.5", linestyle="--", linewidth=1, label=f"limit {tuned.limit:g}")
     panel.set(
-        xlabel="certainty penalty, a suppressed row counting 1",
+        xlabel=tuned.measure,
         ylabel=f"risk: {LIMITS[next(iter(tuned.limits))]}",
         title=f"{len(feasible)} of {len(tuned.points)} points publish the views",
     )
@@ -61,7 +61,7 @@ def frontier_figure(tuned: Tuned) -> Any:
 
 def tuned_html(tuned: Tuned) -> str:
     """The frontier of a search, the point that is chosen, and the map."""
-    columns = ["publisher", "settings", "penalty", "risk", "suppressed", "counterfeits", "chosen"]
+    columns = ["publisher", "settings", tuned.measure, "risk", "suppressed", "counterfeits", "chosen"]
     rows = [
         (
             point.publisher,

@@ -114,10 +114,18 @@ def search(
             point = tried.get(_key(candidate)) or attempt(bench, candidate, folder)
             tried[_key(candidate)] = point
             trial.set_user_attr(_POINT, point.as_dict())
-            study.tell(trial, point.figures if point.feasible else _WORST)
+            study.tell(trial, _told(point))
             done += 1
             progress(min(len(tried), plan.trials), plan.trials)
             yield list(tried.values())
+
+
+def _told(point: Point) -> tuple[float, float]:
+    """Loss and risk as the sampler is told them; an error of counts above 1 is as bad as no release."""
+    if not point.feasible:
+        return _WORST
+    loss, risk = point.figures
+    return min(loss, _WORST[0]), risk
 
 
 def _seed(seed: int, number: int) -> int:

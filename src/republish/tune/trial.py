@@ -15,6 +15,8 @@ import polars as pl
 from republish.attacks import BELIEVES, Adversary, AttackResult, attack, granted_view, names
 from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError, fault_of
 from republish.knowledge import Extracted, Knowledge
+from republish.metrics.queries import query_error
+from republish.microdata import read_view
 from republish.policy import Policy
 from republish.publishers import PUBLISHERS
 from republish.publishing.plausibility import MEANT
@@ -23,6 +25,8 @@ from republish.secret import Secret
 from republish.series import Series
 from republish.tune.frontier import LIMITS, Point
 from republish.tune.space import Candidate, policy_of
+
+_QUERIES = 1_000
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
     assert isinstance(series, _Temporary)
     series.given = bench.secret
     with closing(series.ledger):
-        done = [series.publish(view, meant=MEANT) for view in bench.views]
+        views = bench.views
+        done = [series.publish(view, meant=MEANT, truth=views[:i]) for i, view in enumerate(views)]
         rows = np.array([one.rows for one in done], dtype=np.float64)
         counterfeits = _share(done, "counterfeits", rows)
         if counterfeits > bench.max_counterfeits:
@@ -103,6 +108,7 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
                 "allowed"
             )
         risk, undecided = _risk(bench, series)
+        errors = None if policy.form is None else _value_errors(bench, series)
     return Point(
         candidate.publisher,
         candidate.parameters,
@@ -114,7 +120,17 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         counterfeits=counterfeits,
         undecided=undecided,
         protects_series=bool(policy.publisher.series_promises),
+        value_error=None if errors is None else _mean(rows, errors),
     )
+
+
+def _value_errors(bench: Bench, series: Series) -> list[float]:
+    """The median error of counts with values in every release, all with the same queries."""
+    found = []
+    for i, raw in enumerate(bench.views, start=1):
+        view = read_view(raw, series.schema, series.values_at(i))
+        found.append(query_error(series.release(i), view, _QUERIES, 0, sensitive=True).median)
+    return found
 
 
 def _mean(rows: np.ndarray, figures: Sequence[float]) -> float:

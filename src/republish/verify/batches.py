@@ -5,6 +5,7 @@
 - `open-batches=n`: the counts of a batch change only where at least n of the lives that it counts end, or all of them,
   or at least n begin, each for itself; where lives end, all do whose person left or changed.
 - `closed-batches=n`: a batch takes in nobody once it is made; lives end n at a time, and at least n or none remain.
+  Either is made of at least n lives.
 - `determined=d@c`: as for cohorts (`republish.verify.cohorts`), with everyone in a batch for as long as it counts her.
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.inference.determination import EscapeRisk, escape_risk
+from republish.inference.determination import batch_risk
 from republish.memory.batch_record import STAY, BatchRecord
 from republish.memory.cohort_stays import CohortSighting, Stays, continued
 from republish.memory.memory import KEY, Memory, keyed
@@ -40,18 +41,20 @@ _ROWS: dict[str, type[pl.DataType]] = {
 class CountedBefore(NamedTuple):
     """What is known before a release: the stays so far, whom batches count, and the last stay of everyone.
 
-    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain.
+    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain. One that
+    was kept says whom a batch counts that is nobody now.
     """
 
     stays: Stays
     rows: pl.DataFrame
     last: pl.DataFrame
     lacks: bool = False
+    kept: bool = False
 
 
 def counted_in(memory: Memory) -> CountedBefore:
     """What a memory knows of batches."""
-    record = BatchRecord.of(memory)
+    record = BatchRecord.of(memory).known_to(memory)
     stays = record.stays
     counted = np.flatnonzero(stays.until == memory.release)
     rows = keyed(record.bearers(memory, counted)).with_columns(
@@ -61,7 +64,7 @@ def counted_in(memory: Memory) -> CountedBefore:
     )
     pointed = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
     last = keyed(memory.people).with_columns(pl.Series(STAY, pointed, dtype=pl.Int64))
-    return CountedBefore(stays, rows, last.filter(pl.col(STAY) >= 0))
+    return CountedBefore(stays, rows, last.filter(pl.col(STAY) >= 0), kept=True)
 
 
 class Renewals:
@@ -77,18 +80,29 @@ class Renewals:
             pl.Series("code", counted.code, dtype=pl.Int64),
             pl.Series("held", held),
         )
-        lines, self.apart = _lines(rows, before.rows)
-        rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
-        earlier = _ranked(before.rows)
-        self.rows = rows.join(
-            earlier.select(*_SAME, STAY), on=_SAME, how="left", nulls_equal=False, maintain_order="left"
+        # Who is held may have begun another life; of who is not, only the last life goes on.
+        last = before.last.select(STAY, last=pl.lit(True))
+        earlier = before.rows.join(last, on=STAY, how="left", maintain_order="left").with_columns(
+            pl.col("last").fill_null(False)
         )
+        lines, self.apart = _lines(rows, earlier)
+        rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
+        earlier = _ranked(earlier)
+        self.rows = rows.join(
+            earlier.select(*_SAME, STAY, "last"),
+            on=_SAME,
+            how="left",
+            nulls_equal=False,
+            maintain_order="left",
+        ).select(pl.all().exclude(STAY, "last"), pl.when(pl.col("held") | pl.col("last")).then(pl.col(STAY)))
         self.gone = earlier.join(self.rows.select(STAY).drop_nulls(), on=STAY, how="anti")
         self.before, self.now = before, now
 
     @cached_property
     def lacks(self) -> bool:
-        return self.before.lacks or not bool(self.now.members.counted().someone.all())
+        """Whether people of this release or an earlier one are forgotten, so that little can be found anew."""
+        nobody = not bool(self.now.members.counted().someone.all())
+        return self.before.lacks or (nobody and not self.before.kept)
 
     @cached_property
     def continued(self) -> tuple[Stays, IntArray]:
@@ -99,10 +113,10 @@ class Renewals:
         stay = rows[STAY].fill_null(known[STAY]).fill_null(-1).to_numpy()
         fresh = rows.filter(pl.col("cohort").is_null())["group"].unique().sort()
         first = int(stays.cohort.max(initial=0)) + 1
-        cohort = rows["cohort"].fill_null(
+        named = rows["cohort"].fill_null(
             rows["group"].replace_strict(fresh, np.arange(first, first + len(fresh)), default=None)
         )
-        cohort, code = cohort.to_numpy(), rows["code"].to_numpy()
+        cohort, code = named.to_numpy(), rows["code"].to_numpy()
         shown, times = np.unique(np.column_stack([cohort, code]), axis=0, return_counts=True)
         counts = shown[:, 0], shown[:, 1], times.astype(np.int64)
         return continued(stays, CohortSighting(self.now.number, cohort, code, stay, goes_on, counts))
@@ -140,7 +154,8 @@ def _lines(rows: pl.DataFrame, earlier: pl.DataFrame) -> tuple[pl.DataFrame, int
         for frame in (rows, earlier)
     )
     now, then = once
-    pairs = now.join(then, on=same, how="inner").group_by("group", "cohort").len()
+    goes_on = pl.col("held") | pl.col("last")
+    pairs = now.join(then, on=same, how="inner").filter(goes_on).group_by("group", "cohort").len()
     apart = pairs.filter(pl.col("group").is_duplicated() | pl.col("cohort").is_duplicated())
     lines = pairs.sort("len", descending=True).unique("group", keep="first", maintain_order=True)
     lines = lines.unique("cohort", keep="first", maintain_order=True)
@@ -199,9 +214,12 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
     checks = [_renewed(promise, name == CLOSED, int(bound), found)]
     if found.now.clock is not None:
         shown = found.now.clock.select(BATCH, AS_OF).cast(pl.Int64).sort(BATCH)
-        wrong = 0 if found.lacks else max(shown.height, found.as_of().height) - shown.join(
-            found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner"
-        ).height
+        wrong = (
+            0
+            if found.lacks
+            else max(shown.height, found.as_of().height)
+            - shown.join(found.as_of().cast(pl.Int64), on=[BATCH, AS_OF], how="inner").height
+        )
         says = "Every batch says in which release it was last counted."
         checks.append(Check(f"{promise}: clock", wrong == 0, says, None, wrong))
     return checks
@@ -217,14 +235,19 @@ def _renewed(promise: str, closed: bool, n: int, found: Renewals) -> Check:
     wrong = found.changes.filter(few_end | left_behind | few_begin | few_remain | (pl.col("strange") > 0))
     if found.lacks:
         return Check(f"{promise}: counts", True, meaning_of(promise), unchecked=found.changes.height)
-    rows = int((wrong["end"] + wrong["begin"]).sum())
-    return Check(f"{promise}: counts", wrong.is_empty(), meaning_of(promise), None, wrong.height, rows)
+    made = found.rows.filter(pl.col("cohort").is_null()).group_by("group").len().filter(pl.col("len") < n)
+    rows = int((wrong["end"] + wrong["begin"]).sum()) + int(made["len"].sum())
+    groups = wrong.height + made.height
+    return Check(f"{promise}: counts", groups == 0, meaning_of(promise), None, groups, rows)
 
 
 def _determined(promise: str, found: Renewals) -> Check:
     limit, _, compromised = promise.partition("=")[2].partition("@")
+    if found.lacks:
+        says = f"{meaning_of(promise)[:-1]}; people were forgotten, so this cannot be computed anew; it was when the "
+        return Check(f"{promise}: ways out", True, f"{says}release was made.", unchecked=found.changes.height)
     stays, _ = found.continued
-    risk: EscapeRisk = escape_risk(stays, float(compromised))
+    risk = batch_risk(stays, float(compromised))
     says = (
         f"{meaning_of(promise)[:-1]}; the bound for what was released so far is {risk.share:.3%} of the people, and "
         f"{risk.worst:.1%} for the worst placed of them."

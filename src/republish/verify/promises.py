@@ -16,6 +16,8 @@
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`).
 - `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
+- `new-values=n`: a signature with a value that no earlier release showed and no list has is that of at least n
+  people; and whoever is published for the first time is one of at least n who are new or have a changed value.
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
   whose value changed was in no earlier group.
@@ -24,7 +26,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -41,8 +43,8 @@ from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
 from republish.verify.similarity import Shown
 
-WITHSTAND = "withstand"
-ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates")
+WITHSTAND, NEW_VALUES = "withstand", "new-values"
+ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates", NEW_VALUES)
 """The promises for which the signatures of everyone must be known."""
 
 _ROWS = {"group": pl.Int64, "code": pl.Int64, "rows": pl.Int64}
@@ -60,6 +62,8 @@ _MEANING = {
     "open-batches": "The counts of a batch change only when at least n lives end, or begin, together.",
     "closed-batches": "A batch takes in nobody once it is made, and loses at least n lives together.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
+    "new-values": "A value that appears for the first time hides among at least n people, any of whom may have it.",
+    "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
 }
 
@@ -67,8 +71,10 @@ _MEANING = {
 def meaning_of(promise: str) -> str:
     """A promise over the series as one sentence."""
     name, _, bound = promise.partition("=")
-    said = _MEANING[name].replace("fewer than n people", f"fewer than {bound} people")
-    return said.replace("at least n lives", f"at least {bound} lives")
+    said = _MEANING[name]
+    for words in ("than n people", "least n people", "least n lives"):
+        said = said.replace(words, words.replace(" n ", f" {bound} "))
+    return said
 
 
 class Signatures(NamedTuple):
@@ -84,13 +90,17 @@ class Signatures(NamedTuple):
 
 @dataclass(frozen=True)
 class AuditedRelease:
-    """One release as an auditor has it: who is in it, each group's signature, and what an adversary sees of it."""
+    """One release as an auditor has it: who is in it, each group's signature, and what an adversary sees of it.
+
+    `published` are the codes that earlier releases showed or the schema lists.
+    """
 
     number: int
     members: Membership
     signature: Signatures
     shown: Shown | None = None  # where beliefs are promised something
     cells: ShownCells | None = None  # where people and values are published in two tables
+    published: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     clock: pl.DataFrame | None = None  # where batches were not all counted in this release
 
     @cached_property
@@ -172,6 +182,8 @@ def promise_checks(
             checks.append(before.beliefs(promise))
         elif name in ("determined", "whole-buckets", "value-blind", "open-batches", "closed-batches"):
             checks.extend(before.cohorts(promise))
+        elif name == NEW_VALUES:
+            checks.extend(hidden_new_values(promise, now, before))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))
         else:
@@ -211,6 +223,38 @@ def equal_or_disjoint(promise: str, now: AuditedRelease, before: Before) -> Chec
     """Whether everyone's signature is the last one or shares no value with it."""
     overlaps = _overlapping(now, before, np.ones(len(now.members.group), dtype=np.bool_))
     return _of_people(f"{promise}: equal or disjoint signatures", overlaps, now, meaning_of(promise))
+
+
+def hidden_new_values(promise: str, now: AuditedRelease, before: Before) -> tuple[Check, Check]:
+    """Whether every new value is in signatures of enough people, and nobody came in with too few others."""
+    fewest = int(promise.partition("=")[2])
+    rows = now.signature.rows
+    fresh = rows.filter(~pl.Series(np.isin(rows["code"].to_numpy(), now.published)))["group"].unique()
+    shown = now.signature.of_group.gather(fresh.to_numpy().astype(np.int64) - 1).unique()
+    borne = now.borne.to_frame("signature").join(shown.to_frame("signature"), on="signature", how="semi")
+    people = shown.to_frame("signature").join(borne.group_by("signature").len(), on="signature", how="left")
+    few = people.filter(pl.col("len").fill_null(0) < fewest)
+    hidden = Check(
+        f"{promise}: signatures with a new value",
+        few.is_empty(),
+        meaning_of(promise),
+        None,
+        few.height,
+        int(few["len"].fill_null(0).sum()),
+    )
+    there = now.members.group > 0
+    stranger = before.last["code"].is_null().to_numpy() & there
+    coming = int(np.count_nonzero(stranger | (before.changed(now) & there)))
+    alone = bool((stranger & now.members.someone).any()) and coming < fewest
+    together = Check(
+        f"{promise}: newcomers",
+        not alone,
+        f"Whoever is published for the first time is one of at least {fewest} people who are new or have a new value.",
+        None,
+        0,
+        coming if alone else 0,
+    )
+    return hidden, together
 
 
 def hc_safe(promise: str, now: AuditedRelease, groups: Sequence[IntArray], sizes: IntArray) -> Check:

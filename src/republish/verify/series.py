@@ -8,7 +8,7 @@ process and many parts differ in how they read a release; what is checked, in wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,14 +18,23 @@ import polars as pl
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
 from republish.inference import Reasoning
 from republish.ledger import Entry, Ledger
+from republish.ledger.check import files_at_fault
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.release.domains import Scales
-from republish.release.release import release_of
-from republish.release.two_tables import people_schema, stored_release
+from republish.release.forms import HIDDEN_BATCH
+from republish.release.release import COUNTERFEITS, TABLE_PARQUET, release_of
+from republish.release.two_tables import (
+    BATCH,
+    PEOPLE_PARQUET,
+    VALUES_PARQUET,
+    people_schema,
+    stored_release,
+)
 from republish.schema import Schema
-from republish.verify.check import Verification
+from republish.verify.check import Check, Verification
 from republish.verify.draft import check_against_memory
+from republish.verify.hidden_batch import batches_hidden
 from republish.verify.kept_cuts import ShownCells, moved_so_far
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
 from republish.verify.similarity import shown_in
@@ -44,6 +53,9 @@ __all__ = [
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, SchemaError, ViewError, LedgerError, PolicyError)
 LOST_MEMORY = "the memory cannot be read any more"
+_ANEW = "what came before and after release {} is not compared, and neither is the memory: it is not what was published"
+_TABLES = (TABLE_PARQUET, PEOPLE_PARQUET, VALUES_PARQUET, COUNTERFEITS)
+"""What later releases are compared with; the same tables as text and what recipients are told are not."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +152,19 @@ class Audit(ABC):
         """What is found in the next release, which is then remembered; nothing where it cannot be read."""
 
     @abstractmethod
+    def begin_anew(self) -> None:
+        """Forget all releases so far: the last one is not what was published, and says nothing of those to come."""
+
+    @abstractmethod
     def memory_faults(self) -> list[str]:
         """What the stored memory has wrong, after the last release."""
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> SeriesVerification:
         """Check chain and files, then every promise of every release, then the memory."""
         problems, promises = self.faults(), self.walk.promises
+        altered = self._altered(problems)
         releases: dict[int, Verification] = {}
-        new_lives = 0
+        new_lives, unreliable = 0, list[int]()
         for done, entry in enumerate(self.records, start=1):
             number = entry.release or done
             if entry.payload["promises"] != promises:
@@ -156,14 +173,29 @@ class Audit(ABC):
             if found is None:
                 problems.append(f"release {number} cannot be read any more")
             else:
-                releases[number] = found.together()
+                releases[number] = found.together().with_checks(*self._hidden(entry))
                 new_lives += found.new_lives
+            if found is None or number in altered:
+                unreliable.append(number)
+                self.begin_anew()
             if progress:
                 progress(done, len(self.records))
-        if self.records and len(releases) == len(self.records):
+        if self.records and not unreliable:
             problems += self.memory_faults()
+        elif unreliable and unreliable[0] < len(self.records):
+            problems.append(_ANEW.format(", ".join(map(str, unreliable))))
         unseen = tuple(promises.get("when_published", ()))
         return SeriesVerification(tuple(problems), releases, new_lives, unseen)
+
+    def _altered(self, faults: Sequence[str]) -> set[int]:
+        """The releases that are not what was published, in a file that later ones are compared with."""
+        wrong, entries = files_at_fault(faults), self.series.ledger.entries()
+        if not wrong:
+            return set()
+        numbers = range(1, len(self.records) + 1)
+        found = {number for number in numbers if not wrong.isdisjoint(entries.membership_files(number))}
+        parts = [name.split("/") for name in wrong & set(entries.files)]
+        return found | {int(one[1]) for one in parts if one[0] == "releases" and one[2] in _TABLES}
 
     def about(self, entry: Entry) -> About:
         """What the series says of one of its releases."""
@@ -189,6 +221,16 @@ class Audit(ABC):
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
         payloads = [record.payload for record in self.records[:number]]
         return ShownCells.of(table.cells, payloads[-1], moved_so_far(payloads))
+
+    def _hidden(self, entry: Entry) -> list[Check]:
+        """Whether no batch of a release can be excluded, where that is promised."""
+        if HIDDEN_BATCH not in self.walk.over_series(entry):
+            return []
+        number = entry.release or 0
+        with stored_release(self.series.ledger.folder(number)) as stored:
+            table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
+            batch = stored.people[BATCH].fill_null(0).to_numpy()
+        return [batches_hidden(table, batch)]
 
     @cached_property
     def _known(self) -> pl.Series:
@@ -216,6 +258,9 @@ class _AtOnce(Audit):
         lives = self.walk.new_lives - before
         return CheckedPieces([found], stated.requirements, lives, members.repeated)
 
+    def begin_anew(self) -> None:
+        self.walk = _walk(self.series, anew=True)
+
     def memory_faults(self) -> list[str]:
         try:
             return self.walk.differences(self.series.memory())
@@ -227,8 +272,12 @@ def verify_series(
     series: StoredSeries, progress: Callable[[int, int], None] | None = None
 ) -> SeriesVerification:
     """Check the chain and all files, then every promise of every release and the memory, from what is stored."""
+    return _AtOnce(series, _walk(series)).verify(progress)
+
+
+def _walk(series: StoredSeries, anew: bool = False) -> Walk:
     recorded = recorded_promises(series.ledger.releases())
-    return _AtOnce(series, Walk(series.policy.promises, recorded, series.reasoning)).verify(progress)
+    return Walk(series.policy.promises, recorded, series.reasoning, anew)
 
 
 def recorded_promises(records: Iterable[Entry]) -> list[str]:

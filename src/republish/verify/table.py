@@ -220,9 +220,25 @@ def _spelled(table: GroupedTable, name: str) -> pl.Series:
         dash = low.str.contains("-", literal=True) | high.str.contains("-", literal=True)
         mark = pl.select(pl.when(dash).then(pl.lit("..")).otherwise(pl.lit("-"))).to_series()
         text = pl.select(pl.when(low == high).then(low).otherwise("[" + low + mark + high + "]")).to_series()
+        text = _with_open_ends(text, low, high, missing)
     if missing is None:
         return text
     return pl.select(pl.when(missing.is_null()).then(pl.lit(ANY)).otherwise(text)).to_series()
+
+
+def _with_open_ends(text: pl.Series, low: pl.Series, high: pl.Series, missing: pl.Series | None) -> pl.Series:
+    """The texts of intervals, also of those without a low or a high end, unless all values are missing."""
+    absent = pl.repeat(False, len(text), eager=True) if missing is None else missing.fill_null(value=True)
+    neither, below, above = low.is_null() & high.is_null() & ~absent, low.is_null(), high.is_null()
+    return pl.select(
+        pl.when(neither)
+        .then(pl.lit(ANY))
+        .when(below & ~above)
+        .then("<=" + high)
+        .when(above & ~below)
+        .then(">=" + low)
+        .otherwise(text)
+    ).to_series()
 
 
 def _spelled_set(cell: pl.Series) -> pl.Series:

@@ -168,11 +168,16 @@ def verify_values(
 def batches_fit(stored: StoredRelease, strict: bool = True) -> Check:
     """Every batch must count as many values as it has people, counterfeits aside; `strict` where they are declared."""
     values = values_by_batch(stored.values)
-    if stored.clock is not None:  # people of a batch that was not counted since they came
-        waiting = stored.clock.select(pl.col(BATCH).alias("group").cast(pl.Int64), WAITING)
-        more = pl.col("values") + pl.col(WAITING).fill_null(0)
-        values = values.join(waiting, on="group", how="left").select("group", values=more)
+    if stored.clock is not None:
+        values = with_waiting(values, stored.clock)
     return compared_batches(people_by_batch(stored.people), values, strict)
+
+
+def with_waiting(values: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
+    """How many people show every batch: those whose values it counts, and those who came since it was counted."""
+    waiting = clock.select(pl.col(BATCH).cast(pl.Int64).alias("group"), pl.col(WAITING).cast(pl.Int64))
+    more = pl.col("values") + pl.col(WAITING).fill_null(0)
+    return values.join(waiting, on="group", how="left").select("group", values=more)
 
 
 def people_by_batch(people: GroupedTable) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from republish.inference import Reasoning
 from republish.ledger import Entry
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
-from republish.release.forms import KEPT_CUTS
+from republish.release.forms import HIDDEN_BATCH, KEPT_CUTS
 from republish.release.grouped_table import GroupedTable
 from republish.release.two_tables import stored_clock, stored_counterfeits, stored_values
 from republish.requirements import Requirement, parse_requirements
@@ -39,17 +40,26 @@ from republish.verify.table import AtLarge
 from republish.verify.two_tables import verify_release, verify_values
 from republish.verify.withstand import TrailWalk
 
+_NOT_ANEW = "What an adversary believes rests on all releases, and an earlier one is not what was published."
+
 
 class Walk:
     """What an auditor carries from release to release: what must be remembered, and what an adversary believes.
 
-    `promises` are those of the policy, `recorded` those over the series that releases were recorded with.
+    `promises` are those of the policy, `recorded` those over the series that releases were recorded with. Who begins
+    `anew` after a release that cannot be relied on compares later ones with each other; what an adversary believes
+    rests on all releases, and is not checked then.
     """
 
     def __init__(
-        self, promises: dict[str, Any], recorded: Iterable[str], reasoning: Reasoning | None
+        self,
+        promises: dict[str, Any],
+        recorded: Iterable[str],
+        reasoning: Reasoning | None,
+        anew: bool = False,
     ) -> None:
-        self.promises = promises
+        self.promises, self.anew = promises, anew
+        reasoning = None if anew else reasoning
         self.beliefs = None if reasoning is None else BeliefWalk(reasoning)
         self.names = {promise.partition("=")[0] for promise in (*promises["series"], *recorded)}
         self.signatures = bool(self.names & set(ABOUT_SIGNATURES))
@@ -62,6 +72,7 @@ class Walk:
         self.cells = CellWalk()
         self.rebuilt = Rebuilt(with_groups="hc-safety" in self.names)
         self.new_lives = 0
+        self.published: IntArray = np.empty(0, dtype=np.int64)
 
     def requirements(self, entry: Entry) -> tuple[Requirement, ...]:
         """What every group must satisfy, by the policy and by what was recorded with the release."""
@@ -85,6 +96,7 @@ class Walk:
     def check(self, promises: Iterable[str], now: AuditedRelease, sizes: IntArray) -> list[Check]:
         """The promises over the series for one release, then remember it."""
         known = self.rebuilt.known(now)
+        now = replace(now, published=np.union1d(now.published, self.published))
         similarity = withstood = None
         if self.beliefs is not None and now.shown is not None:
             similarity = self.beliefs.look(now.shown, now.members.group)
@@ -93,6 +105,8 @@ class Walk:
 
         def beliefs(promise: str) -> Check:
             checked = withstood if promise.startswith(WITHSTAND) else similarity
+            if checked is None and self.anew:
+                return Check(promise, True, _NOT_ANEW, unchecked=len(sizes))
             if checked is None:
                 return Check(promise, False, "The policy no longer says what an adversary knows.")
             return checked(promise)
@@ -109,7 +123,9 @@ class Walk:
             beliefs,
             together,
         )
-        checks = promise_checks([p for p in promises if p != KEPT_CUTS], now, before, sizes)
+        checks = promise_checks(
+            [p for p in promises if p not in (KEPT_CUTS, HIDDEN_BATCH)], now, before, sizes
+        )
         if now.cells is not None:
             checks.append(self.cells.add(now.members, now.cells))
         if self.cohorts is not None:
@@ -119,6 +135,7 @@ class Walk:
         if self.signatures:
             self.new_lives += int(np.count_nonzero(before.changed(now)))
         self.rebuilt.add(now, known)
+        self.published = np.union1d(self.published, now.signature.rows["code"].to_numpy())
         return checks
 
     def differences(self, memory: Memory) -> list[str]:
@@ -176,5 +193,8 @@ def verify_members(
         if walk.signatures and schema.sensitive is not None
         else no_signatures(len(sizes))
     )
-    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells, stored_clock(folder))
+    listed = np.arange(0 if schema.sensitive is None else len(schema.sensitive.closed or ()))
+    now = AuditedRelease(
+        stated.number, members, signatures, shown, stated.cells, listed, stored_clock(folder)
+    )
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

@@ -16,7 +16,7 @@ from republish.web.desk import FILES, Desk
 from republish.web.documents import job_document, plain
 from republish.web.downloads import PARTS, altered_words, sent
 from republish.web.security import REPORT_POLICY
-from republish.web.uploads.uploads import Upload
+from republish.web.uploads.uploads import AT_ONCE, Upload
 
 _RAW = ("text/csv", "application/vnd.apache.parquet", "application/octet-stream")
 _MEDIA = {
@@ -25,6 +25,7 @@ _MEDIA = {
     "json": "application/json",
     "html": "text/html; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
+    "R": "text/plain; charset=utf-8",
 }
 
 Name = Annotated[str, Path(description="The name of a series.", max_length=255)]
@@ -81,6 +82,11 @@ class UploadModel(BaseModel):
     digest: str
 
 
+Truth = Annotated[
+    list[Id], Field(max_length=AT_ONCE, description="Uploads of raw views, in the order of releases.")
+]
+
+
 class ViewBody(Strict):
     """Which upload."""
 
@@ -95,6 +101,10 @@ class PublishBody(ViewBody):
         default_factory=list,
         description="What would else be refused as a mistake: almost nobody in the view is recognised; it is empty or "
         "a small part of the last one.",
+    )
+    truth: Truth = Field(
+        default_factory=list,
+        description="Raw views of all earlier releases, for linkage and presence in the gate.",
     )
 
 
@@ -116,6 +126,10 @@ class AttackBody(Strict):
         description="compromised, event_lists, cascade, seed, posterior, steps, certainty.",
     )
     attacks: list[str] | None = None
+    truth: Truth = Field(
+        default_factory=list,
+        description="Raw views of all releases, for linkage and presence; erased afterwards.",
+    )
 
 
 class ColumnBody(Strict):
@@ -141,7 +155,7 @@ class CreateBody(ViewBody):
     one_table: bool = False
     no_sensitive: bool = False
     form: str | dict[str, bool | int | float | str] | None = Field(
-        None, description='"one-table", or "two-tables", or the same with k and presence.'
+        None, description='"one-table", or "two-tables", or the same with k, presence and hide_batch.'
     )
 
 
@@ -344,16 +358,18 @@ def _work(api: APIRouter, desk: Desk) -> None:
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
-        return JobModel(**job_document(desk.start_dry_run(name, body.upload, body.as_of, body.meant)))
+        return JobModel(
+            **job_document(desk.start_dry_run(name, body.upload, body.as_of, body.meant, body.truth))
+        )
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
     def publish(name: Name, body: ConfirmBody) -> JobModel:
-        job = desk.start_publish(name, body.upload, body.as_of, body.expected_head, body.meant)
+        job = desk.start_publish(name, body.upload, body.as_of, body.expected_head, body.meant, body.truth)
         return JobModel(**job_document(job))
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)
     def attack(name: Name, body: Annotated[AttackBody, Body()]) -> JobModel:
-        return JobModel(**job_document(desk.start_attack(name, body.adversary, body.attacks)))
+        return JobModel(**job_document(desk.start_attack(name, body.adversary, body.attacks, body.truth)))
 
 
 async def _streamed(desk: Desk, request: Request) -> Upload:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from republish.gate.limits import LIMITS
+from republish.gate.verdict import verdict_from
+from republish.report.content import described_identities
 from republish.report.words import ATTACKS
 from republish.report.words import LIMITS as LIMIT_WORDS
 from republish.show.numbers import (
@@ -33,6 +34,7 @@ FILES = {
     "counterfeits.csv": "how many counterfeits each group or batch has, or how many it counts as they were",
     "batches.csv": "when each batch was last counted, and how many of its people wait",
     "about.json": "what is promised, for recipients",
+    "read_release.R": "reads the two tables in R, with weights and standard errors",
 }
 
 
@@ -64,31 +66,21 @@ def spark(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 def verdicts(gate: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """For every attack and limit of a recorded verdict the worst figure of all draws."""
-    worst: dict[tuple[str, str], float] = {}
-    for one in (gate or {}).get("found", ()):
-        for limit in (gate or {}).get("limits", {}):
-            figure = _figure(one, limit)
-            if figure is not None:
-                key = (one["attack"], limit)
-                worst[key] = max(figure, worst.get(key, 0.0))
+    if gate is None:
+        return []
+    verdict = verdict_from(gate)
     return [
         {
             "attack": attack,
             "limit": limit,
             "words": LIMIT_WORDS.get(limit, limit),
             "found": found,
-            "allowed": (gate or {})["limits"][limit],
-            "holds": found <= (gate or {})["limits"][limit] + 1e-9,
+            "allowed": verdict.limits[limit],
+            "holds": found <= verdict.limits[limit] + 1e-9,
         }
-        for (attack, limit), found in worst.items()
+        for attack, figures in verdict.worst().items()
+        for limit, found in figures.items()
     ]
-
-
-def _figure(found: Mapping[str, Any], limit: str) -> float | None:
-    if limit == "max_undecided":
-        unclear = found.get("unclear")
-        return None if unclear is None else unclear["people"] / max(found["people"], 1)
-    return found.get(LIMITS[limit])
 
 
 def gate_state(series: SeriesFacts) -> str:
@@ -253,6 +245,11 @@ def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
     listed.append(("Marketer's risk", spaced_percent(found["marketer_risk"]), EXPLANATIONS["marketer_risk"]))
     if levels.get("k") is not None:
         listed.append(("Smallest group", short_number(levels["k"]), "Rows; k in the literature."))
+    if found.get("fewest_people") is not None and found.get("counterfeits"):
+        fewest = short_number(found["fewest_people"])
+        listed.append(
+            ("Fewest real people", fewest, "In a group, or a batch of two tables; the rest are counterfeits.")
+        )
     if levels.get("distinct_l") is not None:
         listed.append(("Fewest different values", short_number(levels["distinct_l"]), "In any group; l."))
     return [{"name": name, "figure": figure, "says": says} for name, figure, says in listed]
@@ -275,12 +272,24 @@ def assessment(one: Assessment, current: bool) -> dict[str, Any]:
         "current": current,
         "rows": rows,
         "left_out": one.left_out,
+        "identities": described_identities(one.identities),
         "short": short,
         "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
         "worst": rows[0]["last"].determined_share if rows else None,
         "worst_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
         "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
         "chart": lines(range(1, one.releases + 1), drawn),
+        "identities_chart": lines(range(1, one.releases + 1), _shares(one)),
+    }
+
+
+def _shares(one: Assessment) -> dict[str, list[float | None]]:
+    """The shares that attacks found which seek no value, after each release."""
+    return {
+        f"{found['name']}: {row['figure'].replace('_', ' ')}": row["after_release"]
+        for found in described_identities(one.identities)
+        for row in found["rows"]
+        if row["share"]
     }
 
 
@@ -300,6 +309,7 @@ def knows(adversary: Mapping[str, Any]) -> str:
 
 def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The strongest attack of each of the last assessments, over releases; `None` where there is one only."""
+    shown = [one for one in shown if one["rows"]]  # some sought no values
     if len(shown) < 2:
         return None
     most = max(one["releases"] for one in shown)
@@ -314,11 +324,13 @@ def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The map of a search: every setting that could publish, with blur and risk."""
+    """The map of a search: every setting that could publish, with loss and risk; `loss` says what is lost."""
     limits = list(document.get("limits", {}).values())
     points = []
+    errors = any(one.get("value_error") is not None for one in document["points"])
     for index, one in enumerate(document["points"]):
-        if one.get("penalty") is None or one.get("risk") is None:
+        lost = one.get("value_error" if errors else "penalty")
+        if lost is None or one.get("risk") is None:
             continue
         settings = dict(one.get("parameters") or {})
         if one.get("require"):
@@ -331,7 +343,7 @@ def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
                 "publisher": one["publisher"],
                 "parameters": one.get("parameters") or {},
                 "require": one.get("require", ""),
-                "penalty": one["penalty"],
+                "penalty": lost,
                 "risk": one["risk"],
                 "feasible": within,
                 "chosen": index == document.get("chosen"),
@@ -339,7 +351,8 @@ def searched(document: Mapping[str, Any]) -> dict[str, Any] | None:
             }
         )
     limits_drawn = [{"name": f"limit {spaced_percent(limit)}", "value": limit} for limit in limits]
-    return {"kind": "points", "points": points, "limits": limits_drawn} if points else None
+    loss = "error of counts with values" if errors else "blur"
+    return {"kind": "points", "points": points, "limits": limits_drawn, "loss": loss} if points else None
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -80,10 +80,15 @@ class Desk(SeriesDesk):
     # What takes long ------------------------------------------------------------------------------
 
     def start_dry_run(
-        self, name: str, upload: str, as_of: str | None = None, meant: Sequence[str] = ()
+        self,
+        name: str,
+        upload: str,
+        as_of: str | None = None,
+        meant: Sequence[str] = (),
+        truth: Sequence[str] = (),
     ) -> Job:
-        """Everything of a publish but the commit; `meant` is that of `Series.publish`."""
-        return self._start_writing("dry-run", name, upload, as_of, meant)
+        """Everything of a publish but the commit; `meant` and `truth` (uploads) are those of `Series.publish`."""
+        return self._start_writing("dry-run", name, (upload, *truth), as_of, meant)
 
     def start_publish(
         self,
@@ -92,32 +97,47 @@ class Desk(SeriesDesk):
         as_of: str | None = None,
         expected_head: str | None = None,
         meant: Sequence[str] = (),
+        truth: Sequence[str] = (),
     ) -> Job:
-        """Publish a view; the upload is erased when it has ended.
+        """Publish a view; all uploads are erased when it has ended.
 
         `expected_head` is `head` in the result of a trial run: with it, nothing is published to a series that has
         changed since.
         """
-        return self._start_writing("publish", name, upload, as_of, meant, expected_head)
+        return self._start_writing("publish", name, (upload, *truth), as_of, meant, expected_head)
 
     def start_attack(
-        self, name: str, adversary: Mapping[str, Any] | None = None, attacks: Sequence[str] | None = None
+        self,
+        name: str,
+        adversary: Mapping[str, Any] | None = None,
+        attacks: Sequence[str] | None = None,
+        truth: Sequence[str] = (),
     ) -> Job:
-        """Attack a series in the background; what is found is kept beside it."""
+        """Attack a series in the background; what is found is kept beside it.
+
+        `truth` are uploads of the raw views, one a release, for attacks that look people up by their quasi-identifiers;
+        they are erased when it has ended.
+        """
         granted, names = request_models.granted(adversary or {}), None if attacks is None else list(attacks)
         with self.opened(name) as series:
-            request_models.require_attackable(series, granted, names)
+            request_models.require_attackable(series, granted, names, len(truth))
             root = series.root
-        job = Job("attack", name)
+        job, views = Job("attack", name), self._use(truth)
         task = {"kind": "attack", "root": str(root), "adversary": granted, "attacks": names}
+        task |= {"truth": [str(view.path) for view in views]}
 
         def finish(ended: Job) -> None:
+            self._release(views, erase=True)
             if ended.state == DONE:
                 ended.message = "the attacks are made; what they found is kept beside the series"
             self.note(name, "attack", ended.state, job=job.id, kind=ended.problem, **_attacked(ended))
 
         begin = partial(self.note, name, "attack", "started", job=job.id, adversary=granted, attacks=names)
-        return self.jobs.start(job, task, begin, finish)
+        try:
+            return self.jobs.start(job, task, begin, finish)
+        except BaseException:
+            self._release(views)
+            raise
 
     def create(
         self,
@@ -135,9 +155,9 @@ class Desk(SeriesDesk):
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
-        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with k
-        and presence as series.toml has it; without one, that which the publisher needs. Without a publisher, that
-        which is recommended for the view, and `advice` says why.
+        `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
+        k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
+        publisher, that which is recommended for the view, and `advice` says why.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
         from republish.series import Series
@@ -159,7 +179,9 @@ class Desk(SeriesDesk):
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
         advice = request_models.advice_on(view, schema) if publisher is None else None
-        made, tables = request_models.method_of(advice, publisher, dict(parameters or {}), require, form)
+        made, tables = request_models.method_of(
+            advice, publisher, dict(parameters or {}), require, form, schema
+        )
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
         series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
         series.ledger.close()
@@ -183,11 +205,26 @@ class Desk(SeriesDesk):
         self.jobs.close()
         self.uploads.close()
 
+    def _use(self, uploads: Sequence[str]) -> list[Upload]:
+        """The uploads, each kept until it is released."""
+        used: list[Upload] = []
+        try:
+            for upload in uploads:
+                used.append(self.uploads.use(upload))
+        except BaseException:
+            self._release(used)
+            raise
+        return used
+
+    def _release(self, used: Sequence[Upload], erase: bool = False) -> None:
+        for one in used:
+            self.uploads.release(one.id, erase)
+
     def _start_writing(
         self,
         kind: str,
         name: str,
-        upload: str,
+        uploads: Sequence[str],
         as_of: str | None,
         meant: Sequence[str],
         expected: str | None = None,
@@ -200,8 +237,10 @@ class Desk(SeriesDesk):
             require_unlocked(series)
         if expected not in (None, head):
             raise Changed(CHANGED)
-        view = self.uploads.use(upload)
+        used = self._use(uploads)
+        view, *truth = used
         task: dict[str, Any] = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
+        task |= {"truth": [str(one.path) for one in truth]}
         task |= {"digest": view.digest, "expected_head": expected, "meant": list(meant)}
 
         def begin() -> None:
@@ -210,7 +249,7 @@ class Desk(SeriesDesk):
             self.note(name, kind, "started", **facts, pid=os.getpid(), host=socket.gethostname())
 
         def finish(ended: Job) -> None:
-            self.uploads.release(upload, erase=kind == "publish")
+            self._release(used, erase=kind == "publish")
             try:
                 if kind == "publish":
                     self._published(ended, releases)
@@ -220,7 +259,7 @@ class Desk(SeriesDesk):
         try:
             return self.jobs.start(job, task, begin, finish)
         except BaseException:
-            self.uploads.release(upload)
+            self._release(used)
             raise
 
     def _published(self, ended: Job, before: int) -> None:

@@ -28,8 +28,13 @@ FILES = (
     "counterfeits.csv",
     "batches.csv",
     "about.json",
+    "read_release.R",
 )
-PARTS = {"table.parquet": r"part-[0-9]{5,}\.parquet", "counterfeits.csv": r"part-[0-9]{5,}\.csv"}
+_TABLES = ("table.parquet", "people.parquet", "values.parquet")
+PARTS = {
+    **dict.fromkeys(_TABLES, r"part-[0-9]{5,}\.parquet"),
+    "counterfeits.csv": r"part-[0-9]{5,}\.csv",
+}
 WITHDRAWN = {"Republish-Withdrawn": "yes"}
 """What is said with every file of a withdrawn release."""
 

@@ -32,14 +32,20 @@ def granted(adversary: Mapping[str, Any]) -> dict[str, Any]:
     return dict(adversary)
 
 
-def require_attackable(series: Series, adversary: Mapping[str, Any], attacks: Sequence[str] | None) -> None:
-    """Refuse before a job is started what could not be done."""
-    from republish.attacks import AdversaryOptions, Means, informed, without_views
+def require_attackable(
+    series: Series, adversary: Mapping[str, Any], attacks: Sequence[str] | None, views: int = 0
+) -> None:
+    """Refuse before a job is started what could not be done with so many raw views."""
+    from republish.attacks import AdversaryOptions, Means, informed, with_views, without_views
 
     if not series.records:
         raise PolicyError("there is nothing to attack yet; publish a first view")
     hers = informed(AdversaryOptions(**adversary).adversary(), series)
-    Means(hers, after_each=True).choose(attacks, without_views())
+    if views not in (0, len(series.records)):
+        raise PolicyError(
+            f"one raw view a release is needed, or none: {len(series.records)} releases, {views} views"
+        )
+    Means(hers, views > 0, after_each=True).choose(attacks, with_views() if views else without_views())
 
 
 def require_moment(series: Series, as_of: str | None) -> None:
@@ -100,9 +106,10 @@ def method_of(
     parameters: dict[str, Any],
     require: str,
     form: str | Mapping[str, Any] | None,
+    schema: Schema,
 ) -> tuple[Publisher, TwoTables | None]:
     """The publisher that was named or is recommended, and its form; parameters that are given count more."""
-    from republish.publishers import PUBLISHERS, make_publisher, parameters_of, two_table_parameters
+    from republish.publishers import PUBLISHERS, make_publisher, new_series_parameters, parameters_of
     from republish.release.forms import TwoTables, form_from
     from republish.requirements import parse_requirements
 
@@ -114,6 +121,7 @@ def method_of(
         tables = TwoTables()
     if advice is not None and advice.form is None:
         tables = None
-    if tables is not None:
-        parameters = two_table_parameters(name, parameters)
+    parameters = new_series_parameters(
+        name, parameters, two_tables=tables is not None, open_list=schema.has_open_list
+    )
     return make_publisher(name, parameters, parse_requirements(require)), tables

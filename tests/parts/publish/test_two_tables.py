@@ -10,7 +10,7 @@ import pytest
 
 from parts.weeks import PUBLISHERS, SCHEMA, weeks, write
 from publishers.test_contract import people
-from republish import CannotPublish, Series
+from republish import CannotPublish, PolicyError, Series
 from republish.parts import Here
 from republish.release.forms import TwoTables
 from republish.release.r_script import R_SCRIPT
@@ -115,3 +115,16 @@ def test_fewer_rows_than_k_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotPublish, match="at least k = 50 rows; the view holds 30"):
         made.publish(path, engine=Here(parts=3))
     assert not made.records
+
+
+def test_cells_that_hide_batches_are_made_in_one_process_and_verified_in_parts(tmp_path: Path) -> None:
+    form = TwoTables(3, hide_batch=True)
+    series = Series.create(tmp_path / "s", SCHEMA, PUBLISHERS["tau-safety"], seed=3, form=form)
+    first, second, *_ = write(tmp_path / "views", views())
+    series.publish(first)
+    with pytest.raises(PolicyError, match="made of whole batches"):
+        series.publish(second, engine=Here(parts=2))
+    series.publish(second)
+    found = series.verify()
+    assert found.holds
+    assert series.verify(engine=Here(parts=3)).as_dict() == found.as_dict()

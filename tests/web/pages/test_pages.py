@@ -20,9 +20,10 @@ import republish as rp
 import republish.errors
 from desk_client import TestClient
 from lasting import lasting_workers
-from republish.attacks import Adversary
+from republish.attacks import Adversary, Summary
 from republish.attacks.assessments import assess, keep
 from republish.cli import app as cli
+from republish.gate.verdict import AttackFigures, Verdict
 from republish.show.numbers import spaced_percent
 from republish.tune import chosen_policy, write_policy
 from republish.tune.frontier import Point
@@ -313,8 +314,10 @@ def test_many_sizes_are_put_into_ranges_and_none_is_lost() -> None:
 
 
 def test_the_worst_draw_of_the_gate_counts() -> None:
-    found = [{"attack": "linear", "determined_share": share, "people": 10} for share in (0.1, 0.3, 0.2)]
-    (one,) = charts.verdicts({"limits": {"max_determined": 0.25}, "found": found})
+    found = [
+        AttackFigures("linear", Summary(10, 0, share, 0.0, 0.0, 0.0, 0.0, None)) for share in (0.1, 0.3, 0.2)
+    ]
+    (one,) = charts.verdicts(Verdict({"max_determined": 0.25}, tuple(found)).as_dict())
     assert (one["found"], one["holds"]) == (0.3, False)
 
 

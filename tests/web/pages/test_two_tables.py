@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from desk_client import TestClient, desk, ended, upload
+from republish import Gate, Series, TauSafety
+from republish.release.forms import TwoTables
 from two_tables import SCHEMA, make, view
 
 
@@ -27,7 +29,14 @@ def test_a_release_shows_cells_and_batches_and_hands_out_both_tables(client: Tes
     text = client.get("/s/two/r/2").text
     for words in ("The groups of people as a picture", "The batches of values", "Without a batch", "33.3"):
         assert words in text
-    for file in ("people.csv", "people.parquet", "values.csv", "values.parquet", "about.json"):
+    for file in (
+        "people.csv",
+        "people.parquet",
+        "values.csv",
+        "values.parquet",
+        "about.json",
+        "read_release.R",
+    ):
         assert f"/s/two/r/2/files/{file}" in text
         assert client.get(f"/s/two/r/2/files/{file}").status_code == 200
     assert "table.csv" not in text
@@ -75,6 +84,56 @@ def test_a_series_in_two_tables_is_made_at_the_desk(client: TestClient) -> None:
     made = client.post(f"/new/{taken}", data={**form, "people_k": "7", **columns})
     assert made.status_code == 303
     assert client.get("/api/series/made").json()["form"]["k"] == 7
+    hiding = {**form, "name": "hiding", "people_k": "3", "hide_batch": "yes", **columns}
+    assert client.post(f"/new/{taken}", data=hiding).status_code == 303
+    assert client.get("/api/series/hiding").json()["form"]["hide_batch"] is True
+
+
+def files(*weeks: int) -> list[tuple[str, tuple[str, bytes, str]]]:
+    """Raw views as a browser sends them, the last one first."""
+    return [("truth", (f"week{week}.csv", csv(week), "text/csv")) for week in reversed(weeks)]
+
+
+def test_rows_and_presence_are_found_with_the_raw_views(client: TestClient) -> None:
+    uploads = client.app.state.desk.uploads  # type: ignore[attr-defined]
+    before = set(uploads.folder.iterdir())
+    form = {"compromised": "4", "which": "some", "attacks": ["linkage", "presence"]}
+    refused = client.post("/s/two/attack", data=form)
+    assert refused.status_code == 400 and "choose the raw views below" in refused.text
+    few = client.post("/s/two/attack", data=form, files=files(1))
+    assert few.status_code == 400 and "2 releases, 1 views" in few.text
+    started = client.post("/s/two/attack", data=form, files=files(1, 2))
+    job = started.headers["location"].rpartition("/")[2]
+    assert ended(client, {"id": job})["state"] == "done"
+    for text in (client.get(f"/s/two/jobs/{job}").text, client.get("/s/two/attack").text):
+        assert "Rows and presence" in text and "shown present" in text and "median batches" in text
+    found = client.get("/api/series/two").json()["assessments"][-1]
+    assert [len(after) for after in found["identities"].values()] == [2, 2]
+    assert not found["found"]
+    assert set(uploads.folder.iterdir()) == before  # raw views are gone
+
+
+def test_a_gate_that_looks_people_up_is_given_the_earlier_views(tmp_path: Path) -> None:
+    series = Series.create(
+        tmp_path / "gated", SCHEMA, TauSafety(m=3), form=TwoTables(k=5), gate=Gate(max_alone=0.9)
+    )
+    series.publish(view(1), as_of="2026-01-02")
+    series.ledger.close()
+    with desk(tmp_path) as client:
+        taken = upload(client, csv(2))
+        assert "The raw views of all earlier releases" in client.get(f"/s/gated/publish/{taken}").text
+        path = f"/s/gated/publish/{taken}"
+        form = {"as_of": "2026-02-01"}
+        without = client.post(f"{path}/dry-run", data=form).headers["location"].rpartition("/")[2]
+        assert "and there are 1" in ended(client, {"id": without})["message"]
+        trial = (
+            client.post(f"{path}/dry-run", data=form, files=files(1)).headers["location"].rpartition("/")[2]
+        )
+        head = ended(client, {"id": trial})["result"]["head"]
+        done = client.post(f"{path}/confirm", data={"trial": trial, "head": head})
+        job = done.headers["location"].rpartition("/")[2]
+        assert ended(client, {"id": job})["state"] == "done"
+        assert "share of people whose rows lead to them alone" in client.get("/s/gated/r/2").text
 
 
 def test_one_table_has_no_batches(client: TestClient, tmp_path: Path) -> None:

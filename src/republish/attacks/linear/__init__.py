@@ -16,6 +16,7 @@ from republish.attacks.excluding.compromised import starting_sets
 from republish.attacks.excluding.tau import eliminate
 from republish.attacks.history import History
 from republish.attacks.linear.board import Board, board_of
+from republish.attacks.linear.condensed import condensed
 from republish.attacks.linear.equations import solve
 from republish.attacks.linear.likelihood import Budget, WeighedBoard, weigh
 from republish.attacks.linear.search import _conclude, new_state
@@ -68,7 +69,8 @@ def linear(
     """
     budget = budget or Budget()
     rng = np.random.default_rng(seed)
-    unknowns = lives(history)
+    everything = lives(history)
+    unknowns = condensed(everything)
     sets = starting_sets(unknowns, known)
     stage = np.where(known[unknowns.person] & (sizes(sets) == 1), _GIVEN, _OPEN)
     _propagated(unknowns, sets, stage)
@@ -105,7 +107,7 @@ def linear(
     _mark(sets, stage, _SEARCH)
     confidence, likeliest = _confidence(unknowns, sets, weighing)
     stages = _stages(unknowns, stage, weighing, (unconfirmed, too_many))
-    return LinearFindings(unknowns, sets, confidence, likeliest, stages, stage == _UNDECIDED)
+    return LinearFindings(everything, sets, confidence, likeliest, stages, stage == _UNDECIDED)
 
 
 def _concluded(

@@ -46,12 +46,15 @@ class Net(NamedTuple):
 class Board:
     """The open unknowns, and the rows of nobody, with their cells and slots.
 
-    `unknown` is the number of each in the history's unknowns (-1 for a row of nobody), `code` the value of each cell.
+    `unknown` is the number of each in the history's unknowns (-1 for a row of nobody), `code` the value of each cell,
+    `group` and `release` are those of each slot.
     """
 
     unknown: IntArray
     code: IntArray
     net: Net
+    group: IntArray
+    release: IntArray
 
     @property
     def count(self) -> int:
@@ -151,7 +154,8 @@ def board_of(unknowns: Unknowns, sets: WordArray) -> Board:
         older=older,
         newer=newer,
     )
-    return Board(unknown, codes, net)
+    released = np.repeat(np.arange(history.releases), np.diff(history.group_start))
+    return Board(unknown, codes, net, slot_key // values, released[slot_key // values])
 
 
 def all_alike(board: Board, who: IntArray) -> bool:
@@ -167,6 +171,17 @@ def all_alike(board: Board, who: IntArray) -> bool:
     length = np.diff(net.slot_start)[cells]
     ahead = np.repeat(net.slot_start[cells] - net.slot_start[net.cell_start[net.owner[cells]]], length)
     return bool((net.need[net.slot[entry]] == net.need[net.slot[entry - ahead]]).all())
+
+
+def interchangeable(board: Board, who: IntArray) -> bool:
+    """Whether a component is one group with the same candidates for all: then its rows are dealt out any way."""
+    net = board.net
+    each = np.diff(net.cell_start)[who]
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    if (each != each[0]).any() or (np.diff(net.slot_start)[cells] != 1).any():
+        return False
+    slot = net.slot[net.slot_start[cells]].reshape(len(who), -1)
+    return bool((slot == slot[0]).all() and (net.older[cells] < 0).all() and (net.newer[cells] < 0).all())
 
 
 def _rivals(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
-from republish.attacks.linear.board import Board, all_alike, ranges
+from republish.attacks.linear.board import Board, all_alike, interchangeable, ranges
+from republish.attacks.linear.lines import LinedUp, _line_sweeps, lined_up
 from republish.attacks.linear.sampling import Walkers, _sweeps
 from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
 from republish.attacks.linear.worlds import first_world
@@ -17,6 +18,7 @@ _PILOT, _LEAST = (
     50,
     4,
 )  # chains to learn how many unknowns one meets; fewest chains a sweep proposes in a component
+_LONGEST = 8  # most ways that are tried for each unknown of a line in a sweep
 _ROUNDS, _FEW = 20, 0.005  # so small a share of new cells is not worth another round
 
 
@@ -29,7 +31,8 @@ class Budget:
     people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
     only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
     given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
-    but at least `sweeps` over everyone, and a quarter as many to warm up.
+    but at least `sweeps` over everyone, and a quarter as many to warm up; and where they have not settled twice as
+    many, up to `longer` times.
     """
 
     nodes: int = 20_000
@@ -42,6 +45,7 @@ class Budget:
     chains: int = 4
     moves: int = 400_000
     sweeps: int = 120
+    longer: int = 3
 
 
 @dataclass
@@ -49,7 +53,8 @@ class WeighedBoard:
     """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
-    `world` is the first one known, `moved` the one that watching and searching ended with.
+    `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by
+    chains and blocks, `travellers`, who are in lines, by ways out.
     """
 
     board: Board
@@ -61,6 +66,8 @@ class WeighedBoard:
     world: IntArray
     moved: IntArray
     walkers: Walkers = field(default_factory=lambda: _walkers([]))
+    travellers: Walkers = field(default_factory=lambda: _walkers([]))
+    lined: LinedUp | None = None
     drift: float = 0.0
     unsettled: int = 0
 
@@ -69,28 +76,47 @@ class WeighedBoard:
 
         Every other chain starts at the first world, the true one where it is given, the others where search has ended.
         """
-        board, who = self.board, self.walkers.who
+        board, who = self.board, np.concatenate([self.walkers.who, self.travellers.who])
         if not len(who):
             return
-        halves = np.zeros((2, budget.chains, board.cells))
         half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
-        for chain in range(budget.chains):
-            world, none = (self.world, self.moved)[chain % 2].copy(), np.zeros(board.cells)
-            for part, (counts, sweeps) in enumerate(
-                [(none, half // 2), (halves[0, chain], half), (halves[1, chain], half)]
-            ):
-                _sweeps(board.net, board.code, world, self.walkers, sweeps, seed + 3 * chain + part, counts)
+        worlds = [(self.world, self.moved)[chain % 2].copy() for chain in range(budget.chains)]
+        for chain, world in enumerate(worlds):
+            self.sweep(world, half // 2, seed + 3 * chain, np.zeros(board.cells))
+        for longer in range(budget.longer + 1):
+            self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer)
+            if not self.unsettled:
+                break
+
+    def _drawn(self, worlds: list[IntArray], half: int, seed: int) -> None:
+        """Move worlds through twice so many sweeps, and compare what the halves and the chains say."""
+        board, who, chains = self.board, np.concatenate([self.walkers.who, self.travellers.who]), len(worlds)
+        halves = np.zeros((2, chains, board.cells))
+        for chain, world in enumerate(worlds):
+            for part in range(2):
+                self.sweep(world, half, seed + 3 * chain + part + 1, halves[part, chain])
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
         shares = halves[:, :, cells] / half
         self.seen[cells] |= (shares > 0).any(axis=(0, 1))
-        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * budget.chains * half)
+        self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * chains * half)
         differs = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
-        if budget.chains > 1:
+        if chains > 1:
             starts = shares[:, ::2].mean(axis=(0, 1)) - shares[:, 1::2].mean(axis=(0, 1))
             differs = np.maximum(differs, np.abs(starts))
         self.drift = float(differs.max())
         theirs = board.net.owner[cells][differs > _UNSETTLED]
         self.unsettled = int(np.count_nonzero(board.unknown[np.unique(theirs)] >= 0))
+
+    def sweep(self, world: IntArray, sweeps: int, seed: int, counts: FloatArray) -> tuple[IntArray, IntArray]:
+        """Move a world; how many unknowns chains met in every part of the walkers, and how many travellers moved."""
+        net, code = self.board.net, self.board.code
+        met, moved = (np.zeros(len(part.chains), dtype=np.int64) for part in (self.walkers, self.travellers))
+        if len(met):
+            met = _sweeps(net, code, world, self.walkers, sweeps, seed, counts)
+        if len(moved):
+            assert self.lined is not None
+            moved = _line_sweeps(net, code, world, self.lined.ways, self.travellers, sweeps, seed, counts)
+        return met, moved
 
     def _smoothed(self, cells: IntArray, shares: FloatArray, worlds: int) -> FloatArray:
         """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible."""
@@ -126,16 +152,24 @@ def weigh(
         if all_alike(board, who):
             found.counted[who] = True
             found.seen[ranges(net.cell_start[who], net.cell_start[who + 1])] = True
+        elif interchangeable(board, who):
+            _dealt(found, who)
         elif len(who) > budget.largest or not _counted(found, state, who, budget):
             large.append(who)
     found.world, have = first_world(board, truth, large, state, budget.start)
     there = [who for who, has in zip(large, have, strict=True) if has]
     if not there:
         return found
-    found.walkers = _walkers(there)
-    found.sampled[found.walkers.who] = True
+    found.lined = lined_up(board)
+    straight = [bool((found.lined.line[who] >= 0).all()) for who in there]
+    found.walkers = _walkers([who for who, line in zip(there, straight, strict=True) if not line])
+    found.travellers = _walkers(
+        _lines(found.lined, [who for who, line in zip(there, straight, strict=True) if line])
+    )
+    everyone = np.concatenate([found.walkers.who, found.travellers.who])
+    found.sampled[everyone] = True
     found.moved = found.world.copy()
-    found.seen[found.world[found.walkers.who]] = True
+    found.seen[found.world[everyone]] = True
     _watch(found, seed)
     nodes = budget.effort
     for who in there:
@@ -143,6 +177,25 @@ def weigh(
         nodes -= _search(net, state, found.moved, who, found.seen, limits, len(who) <= budget.thorough)
     found.impossible[state.trail[: state.height[0]]] = True
     return found
+
+
+def _lines(lined: LinedUp, parts: list[IntArray]) -> list[IntArray]:
+    """The unknowns of some components, line by line: rivals may join several lines."""
+    who = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+    who = who[np.argsort(lined.line[who], kind="stable")]
+    return np.split(who, np.flatnonzero(np.diff(lined.line[who])) + 1) if len(who) else []
+
+
+def _dealt(found: WeighedBoard, who: IntArray) -> None:
+    """The exact shares of a component that is one group with the same candidates for all."""
+    net = found.board.net
+    cells = ranges(net.cell_start[who], net.cell_start[who + 1])
+    rows = net.need[net.slot[net.slot_start[cells]]]
+    if rows.reshape(len(who), -1)[0].sum() != len(who):  # knowledge that contradicts itself teaches nothing
+        return
+    found.counted[who] = True
+    found.probability[cells] = rows / len(who)
+    found.seen[cells], found.impossible[cells] = rows > 0, rows == 0
 
 
 def _walkers(parts: list[IntArray]) -> Walkers:
@@ -157,18 +210,25 @@ def _watch(found: WeighedBoard, seed: int) -> None:
 
     The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
     """
-    board, walkers, before = found.board, found.walkers, 0
+    board, before = found.board, 0
     shares = np.zeros(board.cells)
-    met = _sweeps(board.net, board.code, found.moved, walkers, 1, seed, shares)
-    needed = np.diff(walkers.start) * walkers.chains // np.maximum(met, 1)
-    found.walkers = walkers._replace(chains=np.maximum(needed, _LEAST))
+    met, moved = found.sweep(found.moved, 1, seed, shares)
+    found.walkers = _paced(found.walkers, met, 1)
+    found.travellers = _paced(found.travellers, moved, _LONGEST)
     for around in range(1, _ROUNDS + 1):
-        _sweeps(board.net, board.code, found.moved, found.walkers, _WARM_UP, seed + around, shares)
+        found.sweep(found.moved, _WARM_UP, seed + around, shares)
         found.seen |= shares > 0
         seen = int(np.count_nonzero(found.seen))
         if seen - before < _FEW * seen:
             break
         before = seen
+
+
+def _paced(walkers: Walkers, met: IntArray, longest: int) -> Walkers:
+    """So many moves a sweep that each unknown is met about once, and at most `longest` for each where few succeed."""
+    size = np.diff(walkers.start)
+    needed = size * walkers.chains // np.maximum(met, 1)
+    return walkers._replace(chains=np.maximum(np.minimum(needed, longest * size), _LEAST))
 
 
 def _counted(found: WeighedBoard, state: object, who: IntArray, budget: Budget) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.arrays import BoolArray, FloatArray
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.history import History
 from republish.attacks.identity import IdentityResult, Presence, Verdicts, mean
 from republish.attacks.matching.coordinates import CommonCoordinates
@@ -50,27 +50,33 @@ def presence(history: History, sightings: Sequence[MatchedView], k: int | None =
     require_everyone(history, sightings)
     common = CommonCoordinates.of(sightings)
     register = _register(history.people, [common.points(sighting) for sighting in sightings], sightings)
-    judged = [_judged(common.back(*seen), seen[1]) for seen in zip(register, sightings, strict=True)]
+    known = _known(sightings)
+    judged = [_judged(common.back(*seen), known, seen[1]) for seen in zip(register, sightings, strict=True)]
     nobody = _Judged(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
     there = np.concatenate([nobody.there, *(part.there for part in judged)])
     chance = np.concatenate([nobody.chance, *(part.chance for part in judged)])
     certain = np.concatenate([nobody.certain, *(part.certain for part in judged)])
-    release, person = np.divmod(np.arange(len(there)), max(history.people, 1))
-    verdicts = Verdicts(person, release, np.where(there, chance, 1.0 - chance), certain)
+    release, place = np.divmod(np.arange(len(there)), max(len(known), 1))
+    verdicts = Verdicts(known[place], release, np.where(there, chance, 1.0 - chance), certain)
     overall = _Judged(there, chance, certain).figures()
     parts = [part.figures() for part in judged]
     return IdentityResult.of("presence", overall, parts, verdicts, history.people)
 
 
-def _judged(register: FloatArray, sighting: MatchedView) -> _Judged:
-    """What a release says of everyone in the register, whose quasi-identifiers are `register[axis, person]`.
+def _known(sightings: Sequence[MatchedView]) -> IntArray:
+    """Everyone who was in a view so far: a history that ends early also numbers those who come later."""
+    seen = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.person for one in sightings)]))
+    return seen[seen >= 0]
+
+
+def _judged(register: FloatArray, known: IntArray, sighting: MatchedView) -> _Judged:
+    """What a release says of the `known` people, whose quasi-identifiers are `register[axis, person]`.
 
     Whom the series has forgotten she still knows: they are people of her register who are there.
     """
-    people = register.shape[1]
-    there = np.zeros(people, dtype=np.bool_)
-    there[sighting.person[(sighting.cell > 0) & (sighting.person >= 0)]] = True
-    points = np.concatenate([register, sighting.points[:, sighting.person < 0]], axis=1)
+    people = len(known)
+    there = np.isin(known, sighting.person[sighting.cell > 0])
+    points = np.concatenate([register[:, known], sighting.points[:, sighting.person < 0]], axis=1)
     chance, sure, fits = chances(sighting.release.people, points)
     return _Judged(there, chance[:people], np.where(there, sure[:people], ~fits[:people]))
 

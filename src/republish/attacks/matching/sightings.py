@@ -84,7 +84,8 @@ def sightings_of(series: Source, history: History, views: Sequence[Any] | None) 
     secret, schema = series.secret(), series.schema
     found, offset = [], np.zeros(len(schema.quasi_identifiers))
     for number, (view, record) in enumerate(zip(views, series.records, strict=True), start=1):
-        raw = read_view(view, schema, series.values_at(number)).pseudonymous(secret)
+        raw = view if isinstance(view, Microdata) else read_view(view, schema, series.values_at(number))
+        raw = raw if raw.people is not None else raw.pseudonymous(secret)
         assert raw.people is not None
         members = series.members(number)
         group = members.group if members.cell is None else members.cell

@@ -57,6 +57,8 @@ def require_in_parts(policy: Policy) -> None:
     reason = policy.publisher.undivided
     if reason is None and policy.gate is not None:
         reason = "the gate attacks all releases together"
+    if reason is None and policy.form is not None and policy.form.hide_batch:
+        reason = "cells that hide the batch are made of whole batches (hide_batch)"
     if reason:
         raise PolicyError(
             f"a release is made in parts only where no step needs all rows at once, and {reason}; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from republish.parts.publish.cells import (
     CellsInParts,
     cells_in_parts,
 )
+from republish.parts.publish.clocked import WritingClocked
 from republish.parts.publish.groups import (
     FALSE,
     GROUP,
@@ -51,6 +52,7 @@ from republish.parts.publish.groups import (
 )
 from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_counts
 from republish.parts.publish.shards import Places, WritingShards, Written
+from republish.parts.publish.together import CLOCK, LISTED, Together, batches_in_parts
 from republish.parts.publish.two_tables import (
     PEOPLE,
     WritingPeople,
@@ -62,6 +64,7 @@ from republish.parts.publish.two_tables import (
 )
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
+from republish.publishing.cells import open_axes
 from republish.publishing.plausibility import Turnout
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
@@ -69,7 +72,7 @@ from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
-from republish.release.two_tables import PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
+from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
 from republish.requirements import Whole
 from republish.series import Series
 from republish.sources.paths import read_parquet
@@ -113,18 +116,30 @@ class InParts(Maker):
         self.step(STEPS[2])
         mover, people, domains, sizes = self.mover, self.people, self.domains, self.sizes
         policy, release, counted = self.policy, self.number - 1, self.series.counts_file()
-        before = read_parquet(self.series.ledger.intact(counted)) if counted else None
+        together = policy.publisher.division.together
+        before = read_parquet(self.series.ledger.intact(counted)) if counted and not together else None
         publisher, counts = with_counts(mover, people, policy.publisher, domains, before, release, sizes.sums)
         terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people)
         self.cells: CellsInParts | None = None
+        self.together: Together | None = None
+        self.grouped: list[Any]
+        self.facts: list[Grouped]
         if policy.form is not None:
             self.cells = cells_in_parts(mover, people, self.series, terms, domains, sizes)
             people = self.cells.people
-        made, whole = plan(mover, people, publisher, domains, sizes, release)
+            if self.series.open_ends:
+                domains = replace(domains, axes=open_axes(domains.axes, self.cells.record.domain))
+                self.domains = domains
         self.making = Making(terms, domains, sizes.shards, counts)
+        if together:
+            met = self.people
+            self.together = batches_in_parts(mover, self.series, self.making, met, people, sizes.parts)
+            self.grouped, self.facts = [self.together.routed, self.together.decided], self.together.facts
+            return
+        made, whole = plan(mover, people, publisher, domains, sizes, release)
         routed, task = mover.map(people, [VIEW], made.route), partial(group_rows, self.making, whole)
-        self.grouped = mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))
-        self.facts: list[Grouped] = mover.facts(self.grouped)
+        self.grouped = [mover.keep(mover.exchange([routed], [VIEW], made.routes.parts, task))]
+        self.facts = mover.facts(self.grouped[0])
 
     def write(self, draft: Draft, as_of: str) -> Sequence[Written | WrittenPeople]:
         """Write every shard, as it is checked and remembered; return what all tell."""
@@ -135,9 +150,12 @@ class InParts(Maker):
         self.places = self.open.enter_context(_places(draft, self.sizes.shards, self.cells is not None))
         against, first = tuple(one.against for one in lasting), np.cumsum(groups) - groups
         terms = (self.making, self.places, first, self.published, against)
-        writing = WritingShards(*terms) if self.cells is None else WritingValues(*terms, self.cells.first)
-        grouped = self.grouped if self.sizes.rows else self.mover.blocks([_nobody(self.domains)])
-        shards = self.mover.exchange([grouped], [VIEW, FALSE], self.sizes.shards, writing)
+        writing = WritingShards(*terms)
+        if self.cells is not None:
+            kind = WritingValues if self.together is None else WritingClocked
+            writing = kind(*terms, self.cells.first)
+        grouped = self.grouped if self.sizes.rows else [self.mover.blocks([_nobody(self.domains)])]
+        shards = self.mover.exchange(grouped, [VIEW, FALSE, CLOCK], self.sizes.shards, writing)
         if self.cells is not None:
             shards = self.mover.keep(shards)
         self.written: list[Written] = sorted(self.mover.facts(shards), key=lambda w: w.shard)
@@ -184,11 +202,13 @@ class InParts(Maker):
         complete = rows == found.rows and all(
             sum(w.tally for w in table) % 2**64 == found.tally for table in tables
         )
-        form, cut = self.policy.form, []
+        form, more = self.policy.form, list[Check]()
+        if self.together is not None:
+            more += self.together.checks(written, self.places)
         if form is not None:
-            cut = [from_cuts_in_parts(self.of_people, form.k)]
+            more.append(from_cuts_in_parts(self.of_people, form.k))
         return [
-            *cut,
+            *more,
             Check(
                 "parts make the whole",
                 complete and same_whole,
@@ -223,6 +243,8 @@ class InParts(Maker):
             [draft.name(places.membership[w.shard]) for w in written],
             memory,
         )
+        if self.together is not None:
+            kept = self.together.kept(draft, self.series, kept, places.aside)
         cells = self.cells
         if cells is None:
             return kept
@@ -242,7 +264,8 @@ class InParts(Maker):
         domains, parts = self.domains, self.sizes.parts
         task = partial(pseudonymize, domains, self.secret, parts, self.series.row_digests, self.number)
         rows = self.mover.rows(view, list(domains.schema.columns), task)
-        meeting = partial(meet_memory, self.number, domains.schema.identifier or "")
+        together = self.policy.publisher.division.together
+        meeting = partial(meet_memory, self.number, domains.schema.identifier or "", together)
         memory = self._recalled((), parts)
         people = self.mover.keep(self.mover.exchange([rows, memory], [VIEW, MEMORY], parts, meeting))
         found = met([one for one in self.mover.facts(people) if isinstance(one, Met)])
@@ -271,7 +294,7 @@ class InParts(Maker):
         while True:
             against = (*(one.against for one in lost), published)
             task = partial(find_broken, self.policy.requirements, against, self.sizes.shards)
-            found = self.mover.facts(self.mover.map(self.grouped, [GROUPS], task))
+            found = self.mover.facts(self.mover.map(self.grouped[0], [GROUPS], task))
             groups, rows = (np.sum([f[side] for f in found], axis=0) for side in (0, 1))
             if (groups == lost[-1].groups).all() if lost else not groups.any():
                 return published, lost
@@ -325,6 +348,7 @@ def _places(draft: Draft, shards: int, two_tables: bool) -> Iterator[Places]:
         tuple(draft.private_files("memory", shards)),
         aside,
         tuple(people / f"part-{shard:05d}.parquet" for shard in range(shards)),
+        tuple(draft.folder / BATCHES_CSV / f"part-{shard:05d}.csv" for shard in range(shards)),
     )
     try:
         yield places
@@ -337,6 +361,6 @@ def _nobody(domains: Domains) -> Block:
     cells = pl.DataFrame(schema=dict.fromkeys(domains.schema.insensitive, pl.String()))
     people, points = np.empty((0, 2), dtype=np.uint64), np.empty((len(domains.axes), 0))
     empty = domains.view(points, np.empty(0, dtype=np.int32), cells, people)
-    group = (pl.lit(0, pl.Int32).alias(PART), pl.lit(-1, pl.Int32).alias(GROUP))
+    group = (pl.lit(0, pl.Int32).alias(PART), *(pl.lit(-1, pl.Int32).alias(name) for name in (GROUP, LISTED)))
     cell = (pl.lit(0, pl.Int32).alias(name) for name in (CELL, CELL_NUMBER, CELL_SHARD))
     return table_block(frame_of(empty, np.empty(0, dtype=np.uint64)).with_columns(*group, *cell), 0, VIEW)

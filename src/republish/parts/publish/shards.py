@@ -7,7 +7,7 @@ and the numbers are shifted where they are written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ from republish.verify.table import AtLarge
 class Places:
     """Where the files of every shard go; that of counterfeits is written where there are any.
 
-    In two tables `table` is that of values, and `people` the other one.
+    In two tables `table` is that of values, and `people` the other one; `clock` says when batches were counted, where
+    they were not all counted now.
     """
 
     table: tuple[Path, ...]
@@ -46,6 +47,7 @@ class Places:
     memory: tuple[Path, ...]
     aside: Path
     people: tuple[Path, ...] = ()
+    clock: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,14 @@ class WritingShards:
         local = placed.group
         shift = int(self.first[shard])
         assert isinstance(release, Release)
-        files = self._write(release, shard, shift)
+        files = self._write(piece, release, shard, shift)
         table = self._stored(files, shard, shift)
         checked = piece.checked(StoredRelease(table, table), placed)
         group = np.where(local > 0, local + shift, 0).astype(np.int32)
         seen = piece.seen(group)
-        after = checked.remembered(seen).seen_in(made.terms.number)
-        files |= self._private(shard, checked.membership(seen), after)
+        after = self._remembered(checked, seen, frame).seen_in(made.terms.number)
+        published = replace(checked, placed=placed._replace(group=group))
+        files |= self._private(shard, published.membership(seen), after)
         yield fact(
             Written(
                 shard=shard,
@@ -111,20 +114,24 @@ class WritingShards:
                 counts=self._counts(checked),
             )
         )
-        yield from self._onward(frame, group, table, shift)
+        yield from self._onward(frame, published, table, shard)
 
     def _piece(self, piece: Piece, frame: pl.DataFrame) -> Piece:
         """The piece that the shard publishes."""
         return piece
+
+    def _remembered(self, checked: CheckedPiece, seen: Memory, frame: pl.DataFrame) -> Memory:
+        """What is remembered after the release of the people of the shard."""
+        return checked.remembered(seen)
 
     def _counts(self, checked: CheckedPiece) -> TwoTableCounts | None:
         """What is counted of batches, where groups are batches."""
         return None
 
     def _onward(
-        self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int
+        self, frame: pl.DataFrame, published: CheckedPiece, table: GroupedTable, shard: int
     ) -> Iterator[Block]:
-        """What others need of the people, their published groups, and the table as it lies there: nothing."""
+        """What others need of the people, where they were published, and the table as it lies there: nothing."""
         return iter(())
 
     def _groups(self, blocks: Sequence[Block]) -> tuple[pl.DataFrame, Grouping]:
@@ -149,7 +156,7 @@ class WritingShards:
         there = false_group != SUPPRESSED
         return frame, Grouping(group, false_group[there], codes[people:][there].astype(np.int32))
 
-    def _write(self, release: Release, shard: int, shift: int) -> dict[Path, dict[str, Any]]:
+    def _write(self, piece: Piece, release: Release, shard: int, shift: int) -> dict[Path, dict[str, Any]]:
         """Write the table, and the statistics of counterfeits where there are any."""
         places = self.places
         table = release.frame().with_columns((pl.col(GROUP) + shift).cast(pl.Int32))

@@ -67,7 +67,7 @@ class WritingValues(WritingShards):
             piece.terms, piece.view, piece.grouping, piece.digests, piece.memory, piece.large, cell=cell
         )
 
-    def _write(self, release: Release, shard: int, shift: int) -> dict[Path, dict[str, Any]]:
+    def _write(self, piece: Piece, release: Release, shard: int, shift: int) -> dict[Path, dict[str, Any]]:
         places = self.places
         table = batches_of(release).with_columns((pl.col(BATCH) + shift).cast(pl.Int32))
         files = {places.table[shard]: write_table(table, places.table[shard], places.aside)}
@@ -90,13 +90,22 @@ class WritingValues(WritingShards):
         return TwoTableCounts.of_values(checked.release.values, checked.suppressed)
 
     def _onward(
-        self, frame: pl.DataFrame, group: IntArray, table: GroupedTable, shift: int
+        self, frame: pl.DataFrame, published: CheckedPiece, table: GroupedTable, shard: int
     ) -> Iterator[Block]:
         plain = [name for name in frame.columns if name.startswith(("p:", "i:"))]
-        people = frame.select(*KEY, ROW, CODE, *plain, CELL, pl.Series(BATCH, group, dtype=pl.Int32))
+        batch = pl.Series(BATCH, self._batch(published, shard), dtype=pl.Int32)
+        people = frame.select(*KEY, ROW, CODE, *plain, CELL, batch)
         yield from spread(people, frame[CELL_SHARD].to_numpy(), PEOPLE)
-        values = values_by_batch(table).with_columns(pl.col("group") + shift)
+        values = self._shown(table, shard).with_columns(pl.col("group") + int(self.first[shard]))
         yield from spread_batches(values, self.making.shards)
+
+    def _batch(self, published: CheckedPiece, shard: int) -> IntArray:
+        """The batch that people show."""
+        return published.placed.group
+
+    def _shown(self, table: GroupedTable, shard: int) -> pl.DataFrame:
+        """How many people show every batch, by what lies there of its values."""
+        return values_by_batch(table)
 
 
 @dataclass(frozen=True)

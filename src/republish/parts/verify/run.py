@@ -71,7 +71,7 @@ from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED
 from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
 from republish.verify.memory import sentences
-from republish.verify.promises import WITHSTAND
+from republish.verify.promises import NEW_VALUES, WITHSTAND
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
 from republish.verify.sums import CheckedCells, CheckedPieces
@@ -158,7 +158,7 @@ class _AuditInParts(Audit):
 
     def _require_in_parts(self) -> None:
         reason = None
-        if self.walk.names & {DETERMINED, WITHSTAND}:
+        if self.walk.names & {DETERMINED, NEW_VALUES, WITHSTAND}:
             reason = "its promises are about all people of a release together"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "outsiders know something of single people"
@@ -349,6 +349,12 @@ class _AuditInParts(Audit):
         counts = counts.plus(counted.rename({ROWS: "count"}, strict=False))
         knowing = replace(reasoning, knowledge=replace(source, counted=counts))
         return replace(self.auditor, reasoning=knowing, counts_lost=lost), counts.table
+
+    def begin_anew(self) -> None:
+        if self.state is not None:
+            self.mover.forget(self.state)
+        self.auditor = replace(self.auditor, anew=True)
+        self.state, self.counts, self.labels, self.checked = None, None, None, 0
 
     # The memory -----------------------------------------------------------------------------------
 

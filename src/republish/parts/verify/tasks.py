@@ -186,15 +186,19 @@ def count_followers(source: Extracted, tasks: int, blocks: Sequence[Block]) -> I
 
 @dataclass(frozen=True)
 class Auditor:
-    """What a walk begins with; see `Walk`. `counts_lost` says that somebody was forgotten of whom counts were made."""
+    """What a walk begins with; see `Walk`.
+
+    `counts_lost` says that somebody was forgotten of whom counts were made.
+    """
 
     promises: dict[str, Any]
     recorded: tuple[str, ...]
     reasoning: Reasoning | None
     counts_lost: bool = False
+    anew: bool = False
 
     def walk(self) -> Walk:
-        made = Walk(self.promises, self.recorded, self.reasoning)
+        made = Walk(self.promises, self.recorded, self.reasoning, self.anew)
         if made.beliefs is not None:
             made.beliefs.counts_lost = self.counts_lost
         return made

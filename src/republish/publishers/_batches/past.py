@@ -64,17 +64,21 @@ def recall_batches(view: Microdata, memory: Memory, release: int) -> BatchPast:
         LedgerError: somebody's stay or batch is not one of the record.
     """
     record = BatchRecord.of(memory)
-    stays = record.stays
     assert view.people is not None
     entry = np.append(memory.find(view.people), -1)[:-1]
     blank = np.zeros(memory.size + 1, dtype=np.int64)  # what a stranger's entry, -1, points to
-    stay, home = (np.append(memory.columns[c], 0).astype(np.int64) if c in memory.columns else blank for c in (STAY, HOME))
+    stay, home = (
+        np.append(memory.columns[c], 0).astype(np.int64) if c in memory.columns else blank
+        for c in (STAY, HOME)
+    )
     stay, home = stay[entry] - 1, home[entry]
-    if (stay >= stays.count).any() or (home > len(record.zone)).any():
+    if (stay >= record.stays.count).any() or (home > len(record.zone)).any():
         raise LedgerError(
             "everyone's stay and batch must be in the record of batches; some are not: the memory is damaged or of "
             "another series: restore it from a backup. Nothing was written"
         )
+    record = record.known_to(memory)
+    stays = record.stays
     known, there = (np.zeros(view.rows, dtype=np.bool_) for _ in range(2))
     has = stay >= 0
     known[has] = stays.code[stay[has]] == view.codes[has]
@@ -107,9 +111,7 @@ def held_stays(past: BatchPast, grouping: Grouping, number: IntArray) -> IntArra
     return ended[goes_on]
 
 
-def remember_batches(
-    view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory
-) -> Memory:
+def remember_batches(view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory) -> Memory:
     """The memory after a release."""
     assert view.people is not None and grouping.snapshots is not None
     listed, zones = grouping.snapshots.listed, grouping.snapshots.zones

@@ -1,16 +1,17 @@
 """Where people go: the batch of everyone, by quasi-identifiers, counts of people and chance, never by a value.
 
-Diversity is the exception, and looks at how often values occur among people who are put together, not at whose they are.
+Diversity is the exception, and looks at how often values occur among people who are put together, not at whose they
+are. What it decides, chance decides now and then as well.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from republish.arrays import FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.microdata import Microdata
 from republish.publishers._batches.past import BatchPast
-from republish.publishers._batches.renewal import BatchRules, Coming, tallied
+from republish.publishers._batches.renewal import BatchPlaces, BatchRules, tallied
 from republish.spatial.zones import LedRow, Zones, chances, cut_zones
 
 _ENOUGH = 0.7  # of the size make a closed batch
@@ -31,15 +32,16 @@ def first_zones(view: Microdata, past: BatchPast, size: int, weights: FloatArray
     return cut_zones(led_row(view), size, weights)
 
 
-def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
     """Everyone in a batch of her zone: those who were in one that lives stay in it, newcomers join any with room.
 
     Who finds no room waits for a new batch, which is made of those who wait in a zone once they are `size`.
     """
     zones, zone = first_zones(view, past, rules.size, weights)
     if not past.batches:
-        made, _ = diverse_parts(zone, view.codes, rules.m)
-        return Coming(made + 1, np.ones(view.rows, dtype=np.bool_), zones)
+        part, fit = fit_parts(zone, view.codes, rules)
+        home = np.where(fit, np.arange(len(fit)) + 1, 0)[part[zone]]
+        return BatchPlaces(home, home > 0, zones.joined(part))
     living = np.zeros(past.batches + 1, dtype=np.bool_)
     living[past.record.stays.cohort[past.counted[~past.ended]]] = True
     home = np.where(living[past.home], past.home, 0)
@@ -57,32 +59,35 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     waiting = np.bincount(zone[alone], minlength=zones.count)
     number = past.batches
     total, most = tallied(zone[alone], view.codes[alone], zones.count)
-    for at in np.flatnonzero((waiting >= rules.size) & (most * rules.m <= total)):
+    fit = (most * rules.m <= total) & ~rules.idle[: zones.count]
+    for at in np.flatnonzero((waiting >= rules.size) & fit):
         number += 1
         home[alone[zone[alone] == at]] = number
-    return Coming(home, ~past.same & (home > 0), zones)
+    return BatchPlaces(home, ~past.same & (home > 0), zones)
 
 
-def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> Coming:
+def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
     """New batches of lives that begin: newcomers, and people with a value that they were not counted with last.
 
     Whoever comes back with the value of a life that ended is in none: two stays of one life would say more.
     """
-    home = np.where(past.same, past.home, 0)
+    home = np.zeros(view.rows, dtype=np.int64)  # who changed and changed back is listed nowhere, and counted
+    home[past.same] = past.record.stays.cohort[past.stay[past.same]]
     begin = np.flatnonzero(~past.known)
     zones = Zones.one()
-    if len(begin) >= _ENOUGH * rules.size or (len(begin) and not past.batches):
+    enough = len(begin) >= _ENOUGH * rules.size and not rules.idle[0]
+    if enough or (len(begin) and not past.batches):
         zones, zone = cut_zones(led_row(view, begin), rules.size, weights, past.release)
-        made, diverse = diverse_parts(zone, view.codes[begin], rules.m)
-        numbers = np.cumsum(diverse) + past.batches
-        home[begin] = np.where(diverse[made], numbers[made], 0)
-    return Coming(home, ~past.same & (home > 0), zones)
+        part, fit = fit_parts(zone, view.codes[begin], rules)
+        home[begin] = np.where(fit, np.cumsum(fit) + past.batches, 0)[part[zone]]
+        zones = zones.joined(part)
+    return BatchPlaces(home, ~past.same & (home > 0), zones)
 
 
-def diverse_parts(zone: IntArray, codes: IntArray, m: int) -> tuple[IntArray, IntArray]:
-    """Zones joined with the next where a value has more than one row in m: the part of everyone, and which are diverse.
+def fit_parts(zone: IntArray, codes: IntArray, rules: BatchRules) -> tuple[IntArray, BoolArray]:
+    """Zones joined with the next where they have fewer than n rows, or a value more than one in m, or by chance.
 
-    Only one part, if any, is not: the last that there is.
+    Returns the part of every zone, and which parts may be a batch: all, or where there is one part, perhaps not that.
     """
     values = int(codes.max(initial=0)) + 1
     zones = int(zone.max(initial=0)) + 1
@@ -90,16 +95,18 @@ def diverse_parts(zone: IntArray, codes: IntArray, m: int) -> tuple[IntArray, In
     part = np.zeros(zones, dtype=np.int64)
     parts: list[IntArray] = []
     for at, mine in enumerate(counts):
-        if parts and not _is_diverse(parts[-1], m):
+        if parts and (rules.idle[at] or not _is_fit(parts[-1], rules)):
             parts[-1] = parts[-1] + mine
         else:
             parts.append(mine)
         part[at] = len(parts) - 1
-    if len(parts) > 1 and not _is_diverse(parts[-1], m):
-        parts[-2] = parts[-2] + parts.pop()
+    while len(parts) > 1 and not _is_fit(parts[-1], rules):
+        rest = parts.pop()
+        parts[-1] = parts[-1] + rest
         part[part == len(parts)] = len(parts) - 1
-    return part[zone], np.array([_is_diverse(part, m) for part in parts], dtype=np.bool_)
+    return part, np.array([_is_fit(part, rules) for part in parts], dtype=np.bool_)
 
 
-def _is_diverse(counts: IntArray, m: int) -> bool:
-    return bool(counts.max(initial=0) * m <= counts.sum())
+def _is_fit(counts: IntArray, rules: BatchRules) -> bool:
+    rows = counts.sum()
+    return bool(rows >= rules.n and counts.max(initial=0) * rules.m <= rows)

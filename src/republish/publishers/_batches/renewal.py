@@ -17,16 +17,20 @@ from republish.spatial.zones import Zones
 
 @dataclass(frozen=True)
 class BatchRules:
-    """What may change: see `ValueBlind`. A batch counts `least` lives or none; those in `still` must not change now."""
+    """What may change: see `ValueBlind`. A batch counts `least` lives or none; those in `still` must not change now.
+
+    Zones for which `idle` was drawn make no batch of their own, as if that were not diverse.
+    """
 
     m: int
     size: int
     n: int
     least: int
     still: IntArray
+    idle: BoolArray
 
 
-class Coming(NamedTuple):
+class BatchPlaces(NamedTuple):
     """The batch of every row, 0 for none, numbers above those of the past for batches that begin.
 
     `begins` are the rows whose lives want to be counted. Of somebody whom the same batch counts with another value the
@@ -39,7 +43,7 @@ class Coming(NamedTuple):
 
 
 def renewed(
-    view: Microdata, past: BatchPast, coming: Coming, rules: BatchRules, memory: Memory
+    view: Microdata, past: BatchPast, coming: BatchPlaces, rules: BatchRules, memory: Memory
 ) -> Grouping:
     """The batches with the counts that they keep or take anew."""
     home, begins, _ = coming
@@ -78,7 +82,7 @@ def _may_renew(
     batch = np.concatenate([stays.cohort[kept], home[rows]])
     code = np.concatenate([stays.code[kept], view.codes[rows]])
     total, most = tallied(batch, code, len(ends))
-    may = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
+    may: BoolArray = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
     may[rules.still] = False
     return may
 
@@ -93,7 +97,7 @@ def tallied(batch: IntArray, code: IntArray, batches: int) -> tuple[IntArray, In
 
 
 def _grouped(
-    past: BatchPast, coming: Coming, counted: BoolArray, held: IntArray, memory: Memory
+    past: BatchPast, coming: BatchPlaces, counted: BoolArray, held: IntArray, memory: Memory
 ) -> Grouping:
     """The grouping in which batches that count anybody are numbered from 0."""
     stays, home = past.record.stays, coming.home

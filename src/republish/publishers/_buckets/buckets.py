@@ -20,6 +20,7 @@ from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
+from republish.publishers._buckets.hiding import hide, require_hidden
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
 from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
@@ -195,6 +196,7 @@ def fill_buckets(
     work = Work(
         codes=_codes(view),
         domain=len(view.values),
+        known=view.known,
         space=geometry(view),
         keeps=keeps,
         bars=bars,
@@ -205,7 +207,11 @@ def fill_buckets(
     )
     draft = divide(view, past, keeps)
     require_values(work, draft)
-    return complete(assign(work, balance(work, draft)), work.codes)
+    filled = assign(work, balance(work, draft))
+    if work.filling.hidden:
+        # Where balancing leaves too few newcomers for a new value to hide among, all of them get new signatures.
+        filled = hide(work, draft, filled) or require_hidden(work, hide(work, draft, assign(work, draft)))
+    return complete(filled, work.codes)
 
 
 def divide(view: Microdata, past: Past, keeps: BoolArray) -> UnfilledBuckets:

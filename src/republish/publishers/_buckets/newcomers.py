@@ -35,6 +35,7 @@ class FillOptions:
         pad: counterfeits make newcomers m-eligible where they are not; otherwise that is refused.
         optimal: in balancing, the assignment of newcomers to places with the least sum of squared distances,
             value by value; implies `nearest`.
+        hidden: a bucket with a value that was never published holds at least so many people; 0 asks for nothing.
         instead: what to choose where newcomers are refused, for the message.
     """
 
@@ -42,6 +43,7 @@ class FillOptions:
     nearest: bool = False
     pad: bool = False
     optimal: bool = False
+    hidden: int = 0
     instead: str = "tau-safety"
 
 
@@ -51,6 +53,7 @@ class Work:
 
     codes: Int64Array
     domain: int
+    known: int  # the codes below it were published before
     space: Geometry
     keeps: BoolArray
     bars: Bars
@@ -124,7 +127,7 @@ def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with the remaining newcomers in new ones; left out is who found none apart."""
     padded = _padded(work, _left(work, draft))
     heights, ends, codes = plan(padded, work.m)
-    draft, target = _extended(draft, np.split(codes, ends[:-1]) if len(ends) else [])
+    draft, target = extended(draft, np.split(codes, ends[:-1]) if len(ends) else [])
     higher = np.bincount(target, weights=heights, minlength=len(draft.signatures.offsets) - 1)
     wanted = np.repeat(higher.astype(np.int64), np.diff(draft.signatures.offsets))
     # At random, for then all values of a bucket are spread alike. Buckets filled with the nearest rows, one
@@ -144,7 +147,7 @@ def _accompanied(work: Work, draft: UnfilledBuckets, stuck: Int64Array) -> Unfil
     free = np.bincount(work.codes[_free(work, draft)], minlength=work.domain)
     order = np.argsort(-free, kind="stable")
     tried = [_companions(work, int(row), order) for row in alone]
-    draft, _ = _extended(draft, [signature for signature in tried if len(signature) == work.m])
+    draft, _ = extended(draft, [signature for signature in tried if len(signature) == work.m])
     return _raised(work, draft, alone)
 
 
@@ -179,6 +182,9 @@ def _padded(work: Work, left: Int64Array) -> Int64Array:
     if lacking <= 0:
         return left
     order = work.rng.permutation(work.domain)
+    told = order[(order < work.known) | (left[order] > 0)]
+    if work.filling.hidden and len(told) >= work.m:
+        order = told  # a new value that nobody here has would need people to hide among
     room = np.cumsum(largest - left[order])
     padded = left.copy()
     padded[order] += np.diff(np.minimum(room, lacking), prepend=0)
@@ -224,10 +230,10 @@ def _with_counterfeits(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
         joined[rows[fits]] = len(signatures)
         signatures.append(signature)
         rows = rows[~fits]
-    draft, target = _extended(draft, signatures)
+    draft, target = extended(draft, signatures)
     there = np.flatnonzero(joined >= 0)
     draft.bucket[there] = target[joined[there]]
-    return _counted(work, draft)
+    return counted(work, draft)
 
 
 def _meets(work: Work, signature: Int64Array) -> BoolArray:
@@ -257,10 +263,13 @@ def _apart_signature(work: Work, row: int) -> Int64Array:
             f"column has {len(others) + 1} of its {work.domain} there; leave people with a changed value out until "
             f"more values have occurred, or start a new series with a smaller m or signatures=any: {_ANEW}"
         )
+    told = others[others < work.known]
+    if work.filling.hidden and len(told) >= work.m - 1:
+        others = told
     return np.append(work.rng.choice(others, work.m - 1, replace=False), work.codes[row])
 
 
-def _extended(draft: UnfilledBuckets, signatures: list[Int64Array]) -> tuple[UnfilledBuckets, Int64Array]:
+def extended(draft: UnfilledBuckets, signatures: list[Int64Array]) -> tuple[UnfilledBuckets, Int64Array]:
     """Return the draft with buckets of these signatures too, and the bucket of each of them."""
     offsets, items = draft.signatures
     bucket_of = {items[offsets[b] : offsets[b + 1]].tobytes(): b for b in range(len(offsets) - 1)}
@@ -294,7 +303,7 @@ def _free(work: Work, draft: UnfilledBuckets) -> BoolArray:
     return free & (work.bars.of_row < 0) if work.bars.of_row.size else free
 
 
-def _counted(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
+def counted(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the draft with its places counted anew."""
     places = find_places(draft.signatures, draft.bucket, work.codes)
     held = np.bincount(places[places >= 0], minlength=len(draft.signatures.items))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,10 @@ _LARGEST_MATRIX = 2_000_000
 
 @dataclass(frozen=True)
 class CohortRules:
-    """What may change: see `Cohorts`; the cohorts in `still` must not this time. New ones are cut inside zones."""
+    """What may change: see `Cohorts`; the cohorts in `still` must not this time. New ones are cut inside zones.
+
+    A value that was never published hides among at least `newcomers` people, where that is given.
+    """
 
     m: int
     size: int
@@ -37,6 +40,7 @@ class CohortRules:
     together: int
     still: IntArray
     zone: int | None = None
+    newcomers: int | None = None
 
 
 class _Places(NamedTuple):
@@ -69,8 +73,7 @@ def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.r
         geometry(view), codes, np.full(view.rows, -1, np.int64), np.full(view.rows, -1, np.int64)
     )
     places = _living(before, work, changes)
-    _fill(work, places, rng)
-    _add(work, places, changes, rng)
+    work, places = _taken_in(view, before, work, places, changes, rng)
     give_up(places.values.offsets, places.shown, places.held, places.may_change, changes.m)
     waiting = places.shown - places.held
     groups = len(places.values.offsets) - 1
@@ -81,6 +84,24 @@ def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.r
         np.concatenate([fake_group, more_group]).astype(np.int32),
         np.concatenate([fake_code, more_code]).astype(np.int32),
     )
+
+
+def _taken_in(
+    view: Microdata,
+    before: Remembered,
+    work: _CohortRows,
+    places: _Places,
+    changes: CohortRules,
+    rng: np.random.Generator,
+) -> tuple[_CohortRows, _Places]:
+    """The cohorts with newcomers in their places, unless too few were left for a new value to hide among."""
+    filled = work._replace(cohort=work.cohort.copy())
+    taken = places._replace(held=places.held.copy(), shown=places.shown.copy())
+    _fill(filled, taken, rng)
+    _add(filled, taken, changes, rng)
+    left = (filled.cohort < 0) & ~before.returns
+    few = changes.newcomers is not None and int(left.sum()) < changes.newcomers
+    return (work, places) if few and (work.codes[left] >= view.known).any() else (filled, taken)
 
 
 def _living(before: Remembered, work: _CohortRows, changes: CohortRules) -> _Places:
@@ -184,7 +205,7 @@ def _new_cohorts(
         groups += 1
     rows = np.flatnonzero(group < 0)
     if len(rows):
-        made, fake_group, fake_code = _cut_zones(_only(view, rows), changes, rng)
+        made, fake_group, fake_code = _cut_zones(view.only(rows), changes, rng)
         group[rows] = groups + made
         fakes.append((groups + fake_group, fake_code))
     return (
@@ -235,7 +256,7 @@ def _cut_zones(
     fakes: list[tuple[Int64Array, Int64Array]] = []
     for number in range(int(zone.max()) + 1):
         rows = np.flatnonzero(zone == number)
-        made, fake_group, fake_code = _cut(_only(view, rows), changes, rng)
+        made, fake_group, fake_code = _cut(view.only(rows), changes, rng)
         group[rows] = groups + made
         fakes.append((groups + fake_group, fake_code))
         groups += int(max(made.max(), fake_group.max(initial=-1))) + 1
@@ -253,7 +274,7 @@ def _cut(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """New cohorts of all rows: the group of each, and group and code of counterfeits."""
     width = max(_width(view, changes), changes.m)
-    filling = FillOptions(eligible=False, pad=True)
+    filling = FillOptions(eligible=False, pad=True, hidden=changes.newcomers or 0)
     nobody = np.zeros(view.rows, dtype=np.bool_)
     buckets = fill_buckets(view, recall(view, Memory.empty()), nobody, width, rng, filling)
     row, heights = buckets.row.copy(), buckets.heights
@@ -269,16 +290,3 @@ def _cut(
     group = np.empty(view.rows, dtype=np.int64)
     group[row[real]] = number[real]
     return group, number[~real], buckets.code[~real].astype(np.int64)
-
-
-def _only(view: Microdata, rows: Int64Array) -> Microdata:
-    """The view of some of its rows."""
-    return replace(
-        view,
-        identifiers=None,
-        points=np.ascontiguousarray(view.points[:, rows]),
-        codes=view.codes[rows],
-        insensitive=view.insensitive[rows] if view.insensitive.width else view.insensitive,
-        people=None if view.people is None else view.people[rows],
-        compromised=None,
-    )

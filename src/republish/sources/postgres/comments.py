@@ -19,7 +19,7 @@ def table_comment(about: Mapping[str, Any]) -> str:
         f"{about['counterfeit_rows']} counterfeit",
         f"Publisher: {publisher['name']}" + (f" ({parameters})" if parameters else ""),
         *_of_form(about),
-        f"Promised over the series: {'; '.join(about['promised_over_the_series'])}",
+        f"Promised over the series: {'; '.join(about['promised_over_the_series']) or 'nothing'}",
         *(f"Not promised: {sentence}" for sentence in about["not_promised_over_the_series"]),
         f"Made by {about['tool']}",
     ]
@@ -51,6 +51,7 @@ def column_comments(about: Mapping[str, Any]) -> dict[str, str]:
             "Number of a batch, null where a person's value is not counted; see the other table."
         )
         comments["count"] = "How often the value occurs in the batch, counterfeits included."
+    opened = ", null where its cell is open" if "form" in about else ""
     for column in about["columns"]:
         name, role, kind = column["name"], column["role"], column.get("kind")
         what = f"{name} ({role}{f', {kind}' if kind else ''})"
@@ -59,8 +60,8 @@ def column_comments(about: Mapping[str, Any]) -> dict[str, str]:
             comments[name] = f"{what}: {'a value of the batch' if counted else 'the value of the row'}."
             continue
         comments[name] = f"{what}: what is said of the row's group, one value or all values it may have."
-        comments[f"{name}_lo"] = f"{what}: lowest value of the row's group."
-        comments[f"{name}_hi"] = f"{what}: highest value of the row's group."
+        comments[f"{name}_lo"] = f"{what}: lowest value of the row's group{opened}."
+        comments[f"{name}_hi"] = f"{what}: highest value of the row's group{opened}."
         comments[f"{name}_missing"] = (
             f"{what}: true where the whole group has no value, null where a part has none."
         )

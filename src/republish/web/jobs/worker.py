@@ -60,6 +60,7 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             dry_run=task["kind"] == "dry-run",
             progress=step,
             meant=task.get("meant", ()),
+            truth=[Path(one) for one in task.get("truth", ())],
         )
         note = note_since(series, known)
     result = done.as_dict()
@@ -108,6 +109,7 @@ def attack(task: dict[str, Any], say: Say) -> dict[str, Any]:
             AdversaryOptions(**task["adversary"]).adversary(),
             task["attacks"],
             lambda done, of: say({"step": "attacking", "done": done, "of": of}),
+            [Path(one) for one in task.get("truth", ())] or None,
         )
         keep(series, found)
     return {"result": found.as_dict()}

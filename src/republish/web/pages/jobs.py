@@ -42,6 +42,7 @@ class _Trial:
     upload: str
     as_of: str
     meant: tuple[str, ...] = ()
+    truth: tuple[str, ...] = ()
 
 
 class JobPages(Page):
@@ -97,12 +98,13 @@ class JobPages(Page):
         name, upload, as_of = request.path_params["name"], request.path_params["upload"], text(form, "as_of")
         meant = tuple(one for one in MEANT if one in form.getlist("meant"))
         try:
-            job = self.desk.start_dry_run(name, upload, as_of or None, meant)
+            with self._truth(form) as truth:
+                job = self.desk.start_dry_run(name, upload, as_of or None, meant, truth)
         except NotFound:
             raise
         except RepublishError as problem:
             return self.check(request, said(problem), as_of, status_of(problem))
-        self._trials[job.id] = _Trial(name, upload, as_of, meant)
+        self._trials[job.id] = _Trial(name, upload, as_of, meant, tuple(truth))
         for old in list(self._trials)[:-_REMEMBERED]:
             self._trials.pop(old, None)
         return self._to_job(job)
@@ -114,7 +116,7 @@ class JobPages(Page):
         if trial is None or (trial.series, trial.upload) != (name, upload) or not head:
             return self.check(request, _FIRST, "", 409)
         try:
-            job = self.desk.start_publish(name, upload, trial.as_of or None, head, trial.meant)
+            job = self.desk.start_publish(name, upload, trial.as_of or None, head, trial.meant, trial.truth)
         except NotFound:
             raise
         except RepublishError as problem:
@@ -168,7 +170,7 @@ class JobPages(Page):
     def attack(
         self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
     ) -> Response:
-        from republish.attacks import without_views
+        from republish.attacks import IDENTIFIES, names, without_views
 
         found = self.desk.one(request.path_params["name"])
         made = [
@@ -176,13 +178,13 @@ class JobPages(Page):
             for one, current in zip(found.assessments, found.current, strict=True)
         ][::-1]
         known = found.publisher.get("knowledge")
-        able = {name: ATTACKS[name] for name in without_views(bool(known))}
+        able = {name: ATTACKS[name] for name in (*without_views(bool(known)), *names(IDENTIFIES))}
         asked = form or {
             "compromised": 4,
             "event_lists": True,
             "cascade": True,
             "which": "all",
-            "attacks": list(able),
+            "attacks": without_views(bool(known)),
         }
         return self.page(
             request,
@@ -212,7 +214,9 @@ class JobPages(Page):
                 "cascade": asked["cascade"],
             }
             chosen = asked["attacks"] if asked["which"] == "some" else None
-            job = self.desk.start_attack(request.path_params["name"], adversary, chosen)
+            name = request.path_params["name"]
+            with self._truth(form) as truth:
+                job = self.desk.start_attack(name, adversary, chosen, truth)
         except NotFound:
             raise
         except RepublishError as problem:

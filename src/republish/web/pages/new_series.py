@@ -57,13 +57,15 @@ class NewSeriesPages(Page):
             "tables": _AS_USUAL,
             "people_k": TwoTables().k,
             "presence_public": False,
+            "hide_batch": False,
             "no_sensitive": False,
             "max_determined": 1,
             "gate_compromised": 4,
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
-                key: key in form for key in ("gate", "one_table", "no_sensitive", "presence_public")
+                key: key in form
+                for key in ("gate", "one_table", "no_sensitive", "presence_public", "hide_batch")
             }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
             columns = [
@@ -158,4 +160,9 @@ def _form(form: FormData, publisher: str) -> dict[str, Any] | None:
     k = text(form, "people_k")
     if not k.isdigit():
         raise DeskError("how many people look alike must be a whole number")
-    return {"name": TWO_TABLES, "k": int(k), "presence": PRESENCE["presence_public" in form]}
+    return {
+        "name": TWO_TABLES,
+        "k": int(k),
+        "presence": PRESENCE["presence_public" in form],
+        "hide_batch": "hide_batch" in form,
+    }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,20 @@ class Page:
         if file is None or isinstance(file, str) or not file.filename:
             raise DeskError("no file was chosen; choose a CSV or Parquet file")
         return self.desk.upload(file)
+
+    @contextmanager
+    def _truth(self, form: FormData) -> Iterator[list[str]]:
+        """The raw views of releases among what was sent, in the order of their names; erased where work is refused."""
+        files = [file for file in form.getlist("truth") if not isinstance(file, str) and file.filename]
+        taken: list[str] = []
+        try:
+            for file in sorted(files, key=lambda file: file.filename or ""):
+                taken.append(self.desk.upload(file))
+            yield taken
+        except BaseException:
+            for upload in taken:
+                self.desk.uploads.remove(upload)
+            raise
 
 
 def to(address: str) -> Response:
@@ -130,6 +145,7 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"say that it is meant: --(new-people|fewer-rows)": "say so at the trial run",
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
+    r"give those of all releases so far \(--truth DIR\)": "choose the files of all earlier releases",
     r"; give --knowledge DIR": ", and this series has no such knowledge",
-    r"; give the raw views \(--truth DIR\)": ", and the desk keeps no raw views",
+    r"; give the raw views \(--truth DIR\)": "; choose the raw views below",
 }

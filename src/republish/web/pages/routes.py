@@ -22,6 +22,7 @@ from republish.web.pages.new_series import NewSeriesPages
 from republish.web.pages.page import environment, said
 from republish.web.pages.series import SeriesPages
 from republish.web.pages.tune import TunePages
+from republish.web.uploads.uploads import AT_ONCE
 
 if TYPE_CHECKING:
     from republish.web.desk import Desk
@@ -51,7 +52,7 @@ def router(desk: Desk) -> APIRouter:
 
     def takes(answer: Callable[[Request, FormData], Response]) -> Answer:
         async def endpoint(request: Request) -> Response:
-            async with request.form(max_files=1, max_fields=5_000) as form:
+            async with request.form(max_files=AT_ONCE, max_fields=5_000) as form:
                 return await run_in_threadpool(shown, answer, request, form)
 
         return endpoint

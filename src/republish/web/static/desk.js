@@ -150,10 +150,10 @@
     };
     option.legend = { top: 0, left: 0, itemWidth: 14, textStyle: { color: colour("--ink") } };
     option.grid.top = 44;
-    option.xAxis = axis("blur: less useful to the right", { type: "value", scale: true });
+    option.xAxis = axis(data.loss + ": less useful to the right", { type: "value", scale: true });
     option.yAxis = axis("", { type: "value", min: 0 });
     option.xAxis.axisLabel.formatter = option.yAxis.axisLabel.formatter = percent;
-    option.tooltip.formatter = function (p) { return p.name + "\nblur " + percent(p.value[0]) + ", risk " + percent(p.value[1]); };
+    option.tooltip.formatter = function (p) { return p.name + "\n" + data.loss + " " + percent(p.value[0]) + ", risk " + percent(p.value[1]); };
     return option;
   }
 

@@ -26,7 +26,7 @@ _PIECE = 2**20
 _LEAST_CELL = 2  # bytes of a cell of CSV with its separator
 _UNPACKED = 20
 _KEPT_SECONDS = 3600.0
-_AT_ONCE = 20
+AT_ONCE = 20
 _OTHERS = {
     b"PK\x03\x04": "an Excel workbook or a zip archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -106,8 +106,8 @@ class Uploads:
 
     def receive(self) -> Receiver:
         self._expire()
-        if len(self._uploads) >= _AT_ONCE:
-            raise Busy(f"the desk keeps at most {_AT_ONCE} uploads; publish or delete some of them first")
+        if len(self._uploads) >= AT_ONCE:
+            raise Busy(f"the desk keeps at most {AT_ONCE} uploads; publish or delete some of them first")
         return Receiver(self)
 
     def add(self, upload: Upload) -> Upload:

@@ -1,0 +1,238 @@
+"""Value-blind batches step by step: what is refused, who is where, when counts are taken anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from batch_driver import BatchDriver
+from republish import CannotPublish, Number, PolicyError, Schema, TwoTables
+from republish.publishers import ValueBlind
+from republish.publishers._batches.places import fit_parts
+from republish.publishers._batches.renewal import BatchRules
+from republish.requirements import LDiversity, ProbabilisticLDiversity
+
+Person = tuple[str, int, str, str, str]
+
+
+def crowd(first: int, rows: int, values: str = "abcd", age: int | None = None) -> list[Person]:
+    return [
+        (f"p{i}", age if age is not None else 20 + i * 7 % 40, "10", "n", values[i % len(values)])
+        for i in range(first, first + rows)
+    ]
+
+
+def without(people: list[Person], *gone: int) -> list[Person]:
+    return [row for row in people if row[0] not in {f"p{i}" for i in gone}]
+
+
+def driver(kind: str = "open", size: int = 20, n: int = 3) -> BatchDriver:
+    return BatchDriver(ValueBlind(kind, size, n, 2, max_determined=0.5))
+
+
+# What is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"batches": "ajar"}, "open or closed"),
+        ({"n": 1}, "n must be a whole number of at least 2"),
+        ({"m": 1}, "m must be a whole number of at least 2"),
+        ({"size": 9, "n": 5}, "size must be a whole number of at least 10"),
+        ({"size": 60.0}, "size must be a whole number"),
+        ({"max_determined": 0}, "share between 0 and 1"),
+        ({"compromised": 1}, "share between 0 and 1"),
+        ({"weights": "age"}, "must read like"),
+        ({"weights": "age=-1"}, "must read like"),
+        ({"require": (LDiversity(4),)}, "can only promise what its batches imply"),
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(PolicyError, match=says):
+        ValueBlind(**given)
+
+
+def test_what_diversity_implies_may_be_required() -> None:
+    chosen = ValueBlind(m=3, require=(LDiversity(3), ProbabilisticLDiversity(2)))
+    assert LDiversity(3) in chosen.requirements
+
+
+def test_one_table_and_weights_of_other_columns_are_refused() -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    with pytest.raises(PolicyError, match="choose the form two-tables"):
+        ValueBlind().require_fit(schema)
+    with pytest.raises(PolicyError, match="1 of those given are none"):
+        ValueBlind(weights="height=2").in_two_tables().require_fit(schema)
+    ValueBlind(weights="age=2").in_two_tables().require_fit(schema)
+    assert TwoTables(5).k == 5
+
+
+@pytest.mark.parametrize("kind", ["open", "closed"])
+def test_a_first_view_with_one_frequent_value_is_refused(kind: str) -> None:
+    with pytest.raises(CannotPublish, match="has 30 of 40"):
+        driver(kind).publish(crowd(0, 40, "aaab"))
+
+
+# Who is where ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["open", "closed"])
+def test_fewer_than_n_people_make_no_batch(kind: str) -> None:
+    made = driver(kind)
+    found = made.publish(crowd(0, 2))
+    assert found.groups == 0
+    assert made.publish(crowd(0, 40)).groups == 2
+
+
+def rules(idle: list[bool], n: int = 2, m: int = 2) -> BatchRules:
+    return BatchRules(m, 4, n, n, np.zeros(0, dtype=np.int64), np.array(idle))
+
+
+@pytest.mark.parametrize(
+    ("zones", "idle", "parts", "fit"),
+    [
+        (["ab", "ab", "ab"], [False] * 3, [0, 1, 2], [True] * 3),
+        (["aa", "ab", "bb", "ab"], [False] * 4, [0, 0, 0, 1], [True, True]),
+        (["abc", "bcbc", "aa"], [False] * 3, [0, 1, 1], [True, True]),
+        (["abc", "abc", "aa"], [False] * 3, [0, 0, 0], [True]),
+        (["ab", "bbab"], [False] * 2, [0, 0], [False]),
+        (["ab", "a", "bc"], [False] * 3, [0, 1, 1], [True, True]),
+        (["ab", "ab", "ab"], [True, True, False], [0, 0, 1], [True, True]),
+        (["a"], [False], [0], [False]),
+    ],
+)
+def test_zones_that_are_not_fit_are_joined_with_the_next(
+    zones: list[str], idle: list[bool], parts: list[int], fit: list[bool]
+) -> None:
+    zone = np.array([z for z, held in enumerate(zones) for _ in held])
+    codes = np.array(["abc".index(value) for held in zones for value in held])
+    part, found = fit_parts(zone, codes, rules(idle))
+    assert part.tolist() == parts
+    totals = [
+        Counter("".join(h for h, p in zip(zones, parts, strict=True) if p == k))
+        for k in range(max(parts) + 1)
+    ]
+    assert found.tolist() == [max(t.values()) * 2 <= t.total() >= 2 for t in totals] == fit
+
+
+def test_whoever_stays_or_comes_back_or_changes_is_listed_in_her_batch() -> None:
+    made = driver()
+    people = crowd(0, 60)
+    first = dict(_home(made, people))
+    made.publish(without(people, 3, 4))
+    changed = [(*row[:4], "a") if row[0] == "p9" else row for row in people]
+    assert dict(_home(made, changed)) == first
+
+
+def test_newcomers_go_to_a_batch_of_their_zone() -> None:
+    """Those of one place are where most of that place are."""
+    made = driver(size=20)
+    young, old = crowd(0, 20, age=20), crowd(20, 20, age=60)
+    made.publish(young + old)
+    later = dict(_home(made, young + old + crowd(100, 6, age=60)))
+    assert {later[f"p{i}"] for i in range(100, 106)} == {later["p20"]} != {later["p0"]}
+
+
+def test_a_zone_without_room_waits_until_it_has_a_batch() -> None:
+    made = driver(size=10)
+    people = crowd(0, 10, age=20)
+    made.publish(people)
+    made.publish(people + crowd(100, 10, age=20))  # up to twice the size
+    waits = made.publish(people + crowd(100, 19, age=20))
+    assert waits.groups == 1
+    assert np.count_nonzero(waits.snapshots.listed < 0) == 9
+    assert made.publish(people + crowd(100, 20, age=20)).groups == 2
+
+
+def _home(made: BatchDriver, people: list[Person]) -> list[tuple[str, int]]:
+    """Who is listed in which batch, by the first of its people."""
+    made.publish(people)
+    (_, batches) = made.shown[-1]
+    return [(name, mine[0]) for mine, *_ in batches for name in mine]
+
+
+# When counts are taken anew -------------------------------------------------------------------------
+
+
+def counts(made: BatchDriver) -> list[tuple[dict[int, int], int, int]]:
+    return [(dict(shown), as_of, held) for _, shown, as_of, held in made.shown[-1][1]]
+
+
+def test_fewer_than_n_leavers_are_counted_on() -> None:
+    made = driver()
+    people = crowd(0, 20)
+    made.publish(people)
+    made.publish(without(people, 0, 1))
+    assert counts(made) == [({0: 5, 1: 5, 2: 5, 3: 5}, 1, 2)]
+    made.publish(without(people, 0, 1, 2))
+    assert counts(made) == [({0: 4, 1: 4, 2: 4, 3: 5}, 3, 0)]
+
+
+def test_one_leaver_among_four_joiners_is_counted_on() -> None:
+    made = driver()
+    people = crowd(0, 20)
+    made.publish(people)
+    made.publish(without(people, 0) + crowd(100, 4))
+    assert counts(made) == [({0: 6, 1: 6, 2: 6, 3: 6}, 2, 1)]
+
+
+def test_fewer_than_n_joiners_wait() -> None:
+    made = driver()
+    people = crowd(0, 20)
+    made.publish(people)
+    found = made.publish(without(people, 0, 1, 2) + crowd(100, 2))
+    assert counts(made) == [({0: 4, 1: 4, 2: 4, 3: 5}, 2, 0)]
+    assert np.count_nonzero(found.group < 0) == 2
+
+
+def test_whoever_changed_is_counted_with_the_old_value_until_n_end() -> None:
+    made = driver()
+    people = crowd(0, 20)
+    made.publish(people)
+    made.publish([(*row[:4], "b") if row[0] == "p0" else row for row in people])
+    assert counts(made) == [({0: 5, 1: 5, 2: 5, 3: 5}, 1, 1)]
+    made.publish(people)  # and back
+    assert counts(made) == [({0: 5, 1: 5, 2: 5, 3: 5}, 1, 0)]
+
+
+def test_whoever_changes_back_in_a_closed_batch_is_counted_on() -> None:
+    made = driver("closed")
+    people = crowd(0, 20)
+    made.publish(people)
+    made.publish([(*row[:4], "b") if row[0] == "p0" else row for row in people])
+    made.publish(people)
+    assert counts(made) == [({0: 5, 1: 5, 2: 5, 3: 5}, 1, 0)]
+
+
+def test_a_closed_batch_keeps_n_or_none() -> None:
+    made = driver("closed")
+    people = crowd(0, 20)
+    made.publish(people)
+    made.publish(people[:2])  # two would remain
+    assert counts(made) == [({0: 5, 1: 5, 2: 5, 3: 5}, 1, 18)]
+    made.publish([])
+    assert counts(made) == []
+
+
+def test_counts_that_would_not_be_diverse_are_not_taken() -> None:
+    made = driver()
+    people = crowd(0, 20, "ab")
+    made.publish(people)
+    made.publish(without(people, 0, 2, 4))  # seven of a, ten of b
+    assert counts(made) == [({0: 10, 1: 10}, 1, 3)]
+    made.publish(without(people, 0, 2, 1, 3))
+    assert counts(made) == [({0: 8, 1: 8}, 3, 0)]
+
+
+def test_chance_alone_keeps_some_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that counts which are kept do not say for certain that a value was too frequent."""
+    monkeypatch.setattr("republish.publishers.value_blind._IDLE", 1.0)
+    made = driver()
+    people = crowd(0, 60)
+    made.publish(people)
+    made.publish(without(people, *range(12)) + crowd(100, 12))
+    assert [(sum(shown.values()), as_of, held) for shown, as_of, held in counts(made)] == [(60, 1, 12)]

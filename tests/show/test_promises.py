@@ -1,0 +1,56 @@
+"""Words on groups: the fewest real people of one, and a release in which everybody has one value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from republish import JSReduce, LDiversity, Mondrian, Number, Schema, Series, TauSafety
+from republish.errors import RepublishError
+from republish.publishers import Publisher
+from republish.release.forms import TwoTables
+from republish.show.promises import ONE_VALUE, words_on_groups
+
+
+def published(folder: Path, publisher: Publisher, values: str, form: TwoTables | None = None) -> list[str]:
+    schema = Schema("id", [Number("age")], "dx")
+    series = Series.create(folder, schema, publisher, form=form)
+    view = {"id": range(len(values)), "age": [20 + i for i in range(len(values))], "dx": list(values)}
+    done = series.publish(pl.DataFrame(view))
+    return words_on_groups(done.measures.as_dict(), form is not None)
+
+
+@pytest.mark.parametrize("publisher", [JSReduce(k=3), Mondrian(3)], ids=["js-reduce", "mondrian"])
+@pytest.mark.parametrize("form", [None, TwoTables(3)], ids=["one", "two"])
+def test_a_release_of_one_value_is_warned_of(
+    tmp_path: Path, publisher: Publisher, form: TwoTables | None
+) -> None:
+    assert published(tmp_path / "s", publisher, "f" * 12, form) == [f"warning: {ONE_VALUE}"]
+
+
+def test_groups_of_one_value_among_others_are_not(tmp_path: Path) -> None:
+    assert published(tmp_path / "s", Mondrian(3), "ffffffgggggg") == []
+
+
+def test_a_requirement_keeps_it_back(tmp_path: Path) -> None:
+    assert (
+        published(tmp_path / "s", JSReduce(k=3, require=(LDiversity(2),)), "f" * 12) == []
+    )  # all are left out
+    with pytest.raises(RepublishError):
+        published(tmp_path / "t", Mondrian(3, (LDiversity(2),)), "f" * 12)
+
+
+def test_the_fewest_real_people_are_said_where_there_are_counterfeits(tmp_path: Path) -> None:
+    assert published(tmp_path / "one", TauSafety(3), "aaabc") == [
+        "the group with the fewest has 1 real person beside counterfeits"
+    ]
+    assert published(tmp_path / "two", TauSafety(3), "aaabc", TwoTables(2)) == [
+        "the batch with the fewest has 5 real people beside counterfeits"
+    ]
+    assert published(tmp_path / "none", TauSafety(3), "abc") == []
+
+
+def test_measures_of_earlier_releases_say_less() -> None:
+    assert words_on_groups({"counterfeits": 3, "levels": {"k": 3}}, two_tables=False) == []
