@@ -154,7 +154,7 @@ class SeriesOptions:
     ) -> Publisher:
         """The publisher of that name with these parameters; with a schema also with the knowledge that was given.
 
-        Parameters that are not given are those that are recommended, or serve the form and the values of the series best.
+        Parameters that are not given are those that are recommended, or serve the form and values of the series best.
         """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
