@@ -181,7 +181,7 @@ def init(
     publisher: Annotated[
         str | None,
         typer.Option(
-            help="The system that groups rows; see docs/publishers.md. Without it value-blind, as suits the views of --from."
+            help="The system that groups rows; see docs/publishers.md. Without it value-blind, as suits --from."
         ),
     ] = None,
     roles: SchemaOptions,
