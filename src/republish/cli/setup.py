@@ -78,8 +78,14 @@ def generate(
         series.write(out)
     written = len(list((out / "views").iterdir()))
     say(f"{written} views in {out / 'views'}, schema in {out / 'schema.toml'}")
-    known = f" --publisher js-reduce --knowledge {out / 'knowledge'}" if dataset is Dataset.hospital else ""
-    say(f"next: republish init SERIES --schema {out / 'schema.toml'}{known or ' --publisher tau-safety'}")
+    first = sorted((out / "views").iterdir())[:2]
+    given = " ".join(f"--from {view}" for view in first)
+    say(f"next: republish init SERIES --schema {out / 'schema.toml'} {given}")
+    if dataset is Dataset.hospital:
+        say(
+            f"or:   republish init SERIES --schema {out / 'schema.toml'} --publisher js-reduce "
+            f"--knowledge {out / 'knowledge'}"
+        )
 
 
 def learn(
