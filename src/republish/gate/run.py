@@ -32,11 +32,15 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Coming:
-    """A release that was verified and is not committed: the table, its view, and who is in which group."""
+    """A release that was verified and is not committed: the table, its view, and who is in which group.
+
+    One that is to be `adopted` was made by another tool.
+    """
 
     release: AnyRelease
     view: Microdata
     seen: Memory
+    adopted: bool = False
 
 
 class WithDraft:
@@ -55,8 +59,8 @@ class WithDraft:
 
     @property
     def records(self) -> tuple[Any, ...]:
-        """One entry a release, nothing for the coming one."""
-        return (*self._series.records, None)
+        """One entry a release, and the coming one."""
+        return (*self._series.records, self._coming)
 
     @property
     def schema(self) -> Schema:

@@ -38,10 +38,10 @@ def group_signatures(
     return number, tuple(tuple(codes) for codes in distinct["code"].to_list())
 
 
-def remember_signatures(view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+def remember_signatures(view: Microdata, grouping: Grouping, memory: Memory, least: int = 1) -> Memory:
     """The memory in which everyone in the view has the signature of their group.
 
-    Signatures that nobody bears any more are dropped.
+    Where it has fewer than `least` values they keep the one they had. Signatures that nobody bears any more go.
     """
     assert view.people is not None
     number, found = group_signatures(
@@ -52,15 +52,17 @@ def remember_signatures(view: Microdata, grouping: Grouping, memory: Memory) -> 
     places = np.empty(len(found) + 1, dtype=np.int32)
     places[-1] = NO_SIGNATURE  # what -1 points to
     for place, signature in enumerate(found):
+        if len(signature) < least:
+            places[place] = NO_SIGNATURE
+            continue
         places[place] = known.setdefault(signature, len(table))
         if places[place] == len(table):
             table.append(signature)
     column = memory.signature_column().copy()
     entries = memory.find(view.people)
     published = np.where(grouping.group >= 0, grouping.group, 0)
-    column[entries] = np.where(
-        grouping.group >= 0, places[number[published]] if len(number) else NO_SIGNATURE, column[entries]
-    )
+    now = places[number[published]] if len(number) else np.full(view.rows, NO_SIGNATURE)
+    column[entries] = np.where((grouping.group >= 0) & (now >= 0), now, column[entries])
     return _without_unused(
         replace(memory, columns={**memory.columns, "signature": column}, signatures=tuple(table))
     )

@@ -64,3 +64,7 @@ class SignaturePublisher(Publisher):
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         return remember_signatures(view, grouping, memory)
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with signatures of at least m values; whoever had another one begins anew."""
+        return remember_signatures(view, grouping, memory, self.m)

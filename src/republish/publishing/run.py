@@ -68,6 +68,7 @@ class Maker(ABC):
         self.policy, self.schema = series.policy, series.schema
         records = series.records
         self.number = len(records) + 1
+        self.adopted = sum(entry.adopted for entry in records)
         self.last_rows = records[-1].payload["rows"] if records else 0
         self.secret = series.secret()
         self.open = ExitStack()
@@ -152,7 +153,9 @@ class OneProcess(Maker):
         grouping = self.piece.grouping
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
-        release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
+        release.write(
+            draft.folder, about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
+        )
         draft.adopt_release()
         del release  # what is checked is read back
         crash_points.reach("release-written")

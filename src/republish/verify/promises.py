@@ -123,6 +123,18 @@ def signatures_in(group: IntArray, codes: IntArray, values: int, groups: int = 0
     return Signatures(of_group, values, pairs)
 
 
+def signatures_to_keep(found: Signatures, promises: Iterable[str]) -> Signatures:
+    """The signatures of a release that another tool made: those with as many values as are promised, null for others.
+
+    Nobody can be promised to keep a smaller one.
+    """
+    bounds = (promise.partition("=")[::2] for promise in promises)
+    least = max((int(m) for name, m in bounds if name in ABOUT_SIGNATURES and m), default=1)
+    enough = found.of_group.str.count_matches(",", literal=True) + 1 >= least
+    kept = pl.select(pl.when(enough).then(found.of_group)).to_series()
+    return found._replace(of_group=kept)
+
+
 def no_signatures(groups: int) -> Signatures:
     """The signatures of groups of which none are asked for."""
     return Signatures(pl.Series([None] * groups, dtype=pl.String), 0, pl.DataFrame(schema=_ROWS))
