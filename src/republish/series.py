@@ -293,14 +293,15 @@ class Series:
         groups: str | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
+        meant: Collection[str] = (),
     ) -> Published:
         """One release that another tool made before the series began: one table, or two, people and values.
 
         `view` is the raw view that it was made of, with identifiers. Everyone is put into a group whose cells and
         values fit her, or into that which the column `groups` of the view names. Attacks, gate and promises count
         with the release from then on; nothing is promised of it. Adopt all of them, in order, before the first
-        `publish`.
+        `publish`. For `meant` see there.
         """
-        options = AdoptOptions(as_of, dry_run, groups)
+        options = AdoptOptions(as_of, dry_run, groups, meant)
         done: Published = answer_of("republish.publishing.adopt:adopt")(self, tables, view, options, progress)
         return done

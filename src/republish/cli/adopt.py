@@ -10,7 +10,7 @@ import typer
 
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, say, say_json, say_table, steps
-from republish.cli.publish import say_size, telling
+from republish.cli.publish import MeantOptions, say_size, telling
 from republish.show.adopted import assumed
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def adopt(
         ),
     ],
     options: AdoptingOptions,
+    meant: MeantOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -64,6 +65,7 @@ def adopt(
             groups=options.groups,
             dry_run=dry_run,
             progress=step,
+            meant=meant.names(),
         )
     if as_json:
         say_json(done.as_dict())

@@ -99,8 +99,8 @@ def _verify_series(folder: Path, gate: bool, where: Engine | None, as_json: bool
             )
             if adopted:
                 say(
-                    f"          of releases 1 to {adopted}, made by another tool, nothing is promised but that they are "
-                    "as they were adopted"
+                    f"          of releases 1 to {adopted}, made by another tool, nothing is promised but that they "
+                    "are as they were adopted"
                 )
             _say_extended(found)
             for promise in found.not_recomputable:

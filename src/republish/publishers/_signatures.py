@@ -7,7 +7,7 @@ from typing import ClassVar
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
-from republish.memory.signatures import remember_signatures
+from republish.memory.signatures import remember_large_signatures, remember_signatures
 from republish.microdata import Microdata
 from republish.publishers.contract import Publisher
 from republish.requirements import (
@@ -67,4 +67,4 @@ class SignaturePublisher(Publisher):
 
     def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with signatures of at least m values; whoever had another one begins anew."""
-        return remember_signatures(view, grouping, memory, self.m)
+        return remember_large_signatures(view, grouping, memory, self.m)

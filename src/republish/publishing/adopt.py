@@ -9,7 +9,7 @@ what is promised, it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from republish.metrics.summary import measures_of
 from republish.microdata import INTERVAL, Axis, read_view, sensitive_codes
 from republish.publishing.about import Size, about_adopted
 from republish.publishing.as_of import moment_of
+from republish.publishing.plausibility import require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_as_recorded
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Adopted, AdoptOptions, Published
@@ -53,7 +54,9 @@ from republish.release.two_tables import (
 )
 from republish.schema import Number
 from republish.schema.column_names import listed
+from republish.secret import order_of
 from republish.series import Series
+from republish.sources.identifiers import require_whole
 from republish.sources.tables import read_table
 from republish.verify.check import Check, Verification
 from republish.verify.promises import AuditedRelease, signatures_in
@@ -98,7 +101,7 @@ def adopt(
         as_of = moment_of(options.as_of, records[-1].payload["as_of"] if records else None)
         step(STEPS[0])
         made = _Adoption(series, len(records) + 1, as_of)
-        release = made.read(tables, view, options.groups)
+        release = made.read(tables, view, options)
         step(STEPS[1])
         made.place(release)
         with ledger.stage(made.number) as draft:
@@ -168,8 +171,9 @@ class _Adoption:
 
     # Who is where ---------------------------------------------------------------------------------
 
-    def read(self, tables: Sequence[Any], view: Any, groups: str | None) -> AnyRelease:
+    def read(self, tables: Sequence[Any], view: Any, options: AdoptOptions) -> AnyRelease:
         """Read the view, and the tables as a release in its coordinates."""
+        groups, meant = options.groups, options.meant
         if not 1 <= len(tables) <= 2:
             raise PolicyError(f"a release is one table, or two, people and values; {len(tables)} were given")
         known = self.series.known_values() if self.number > 1 else None
@@ -178,6 +182,10 @@ class _Adoption:
             view, names = self._split(view, groups)
         raw = read_view(view, self.schema, known)
         self.view, self.memory = raw.pseudonymous(self.secret), self.series.memory()
+        assert raw.identifiers is not None
+        self.meant = self._plausible(raw.identifiers, meant)
+        if names is not None:  # the rows of the view are in the order of pseudonyms now
+            names = names.gather(order_of(self.secret.pseudonyms(raw.identifiers)))
         if len(tables) == 1:
             release: AnyRelease = self._one_table(tables[0], names)
         else:
@@ -188,6 +196,17 @@ class _Adoption:
                 "the table to be adopted must hold rows, and it has none; give the one that was published"
             )
         return release
+
+    def _plausible(self, identifiers: pl.Series, meant: Collection[str]) -> tuple[str, ...]:
+        """Refuse what would be refused of a view to be published; return what is meant of it."""
+        people = self.view.people
+        assert people is not None
+        records = self.series.records
+        found = turnout(people, self.memory, records[-1].payload["rows"] if records else 0)
+        if not found.known:
+            require_whole(identifiers, self.schema)
+        found = with_spelling(found, people, identifiers, self.secret, self.memory)
+        return require_plausible(found, meant)
 
     def _one_table(self, table: Any, names: pl.Series | None) -> Release:
         schema = self.schema
@@ -362,6 +381,7 @@ class _Adoption:
             measures=measures,
             verification=self.checked.verification,
             folder=None if dry_run else series.ledger.layout.release(self.number),
+            meant=self.meant,
             two_tables=TwoTableCounts.of(release) if not isinstance(release, Release) else None,
             adopted=self._adopted(kept, left_out),
         )

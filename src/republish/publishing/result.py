@@ -36,6 +36,7 @@ class AdoptOptions:
     as_of: str | None = None
     dry_run: bool = False
     groups: str | None = None
+    meant: Collection[str] = ()
 
 
 @dataclass(frozen=True)

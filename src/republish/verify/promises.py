@@ -86,6 +86,7 @@ class AuditedRelease:
     signature: Signatures
     shown: Shown | None = None  # where beliefs are promised something
     cells: ShownCells | None = None  # where people and values are published in two tables
+    adopted: bool = False  # made by another tool
 
     @cached_property
     def borne(self) -> pl.Series:

@@ -181,5 +181,5 @@ def verify_members(
     )
     if stated.adopted:
         signatures = signatures_to_keep(signatures, walk.promises["series"])
-    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells)
+    now = AuditedRelease(stated.number, members, signatures, shown, stated.cells, stated.adopted)
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

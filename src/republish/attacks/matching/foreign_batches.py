@@ -41,7 +41,7 @@ _ANY = -1
 _ROUNDS, _WITH = 300, 4  # how often a short batch is filled anew, and with how many others
 
 
-class Lines(NamedTuple):
+class PeopleLines(NamedTuple):
     """Where everyone of a view is: batch (0 for none) and cell (0 without a line); and who could be elsewhere."""
 
     batch: IntArray
@@ -71,13 +71,13 @@ def read_foreign_batches(
 
 def placed_in_batches(
     release: TwoTableRelease, view: Microdata, counted: IntArray, stated: IntArray | None = None
-) -> Lines:
+) -> PeopleLines:
     """The batch and cell of everyone in a view; `counted` is the code of every row of the table of values.
 
     Where `stated` says in which batch everyone is, only her cell is looked for.
     """
     batches = np.full(view.rows, _ANY, dtype=np.int64) if stated is None else stated.astype(np.int64)
-    places = _Places.of(fitting(release.people, view.points), view.codes.astype(np.int64), batches)
+    places = _Kinds.of(fitting(release.people, view.points), view.codes.astype(np.int64), batches)
     board = _Board.of(places, release, counted)
     board.fill()
     taken = np.array(list(board.taken()), dtype=np.int64).reshape(-1, 4)
@@ -87,11 +87,11 @@ def placed_in_batches(
     batch, cell = np.zeros(view.rows, dtype=np.int32), np.zeros(view.rows, dtype=np.int32)
     batch[who], cell[who] = np.repeat(taken[:, 0], times), np.repeat(taken[:, 2], times) + 1
     elsewhere = 0 if stated is not None else int(np.count_nonzero(board.choices(places.kind) > 1))
-    return Lines(batch, cell, elsewhere)
+    return PeopleLines(batch, cell, elsewhere)
 
 
 @dataclass(frozen=True)
-class _Places:
+class _Kinds:
     """People of one kind have the same value and fit the same cells: `people[start[i]:start[i + 1]]` are those of i.
 
     Where it is stated they are in the same `batch`, -1 where it is not.
@@ -109,7 +109,7 @@ class _Places:
     pair_cell: IntArray
 
     @classmethod
-    def of(cls, fits: Fits, codes: IntArray, batch: IntArray) -> _Places:
+    def of(cls, fits: Fits, codes: IntArray, batch: IntArray) -> _Kinds:
         """The kinds of people with these codes and stated batches, who fit these cells."""
         length = fits.end - fits.start
         person = fits.order[np.repeat(fits.start, length) + _rank(np.repeat(np.arange(len(length)), length))]
@@ -139,7 +139,7 @@ class _Places:
 class _Board:
     """Batches that are filled: lines of each by cell, values of each by code, and who is still to be placed."""
 
-    def __init__(self, places: _Places, lines: _Margin, values: _Margin) -> None:
+    def __init__(self, places: _Kinds, lines: _Margin, values: _Margin) -> None:
         self.places, self.lines, self.values = places, lines, values
         self.left = np.diff(places.start)
         self.placed: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
@@ -147,7 +147,7 @@ class _Board:
         self._cell_start = np.searchsorted(places.pair_cell, np.arange(cells + 1))
 
     @classmethod
-    def of(cls, places: _Places, release: TwoTableRelease, counted: IntArray) -> _Board:
+    def of(cls, places: _Kinds, release: TwoTableRelease, counted: IntArray) -> _Board:
         """The board of a release."""
         cell = release.people.group.astype(np.int64) - 1
         values = _Margin.of(release.values.group.astype(np.int64), counted.astype(np.int64))
