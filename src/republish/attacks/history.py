@@ -249,7 +249,8 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         _column(frame.filter((pl.col("person") == _FORGOTTEN) & (pl.col("group") > 0)), "group") - 1 + start
         for frame, start in zip(everybody, history.group_start, strict=False)
     ]
-    rule = rule_of(series.policy.promises["series"], known)
+    adopted = sum(entry.adopted for entry in series.records)
+    rule = rule_of(series.policy.promises["series"], known, adopted)
     return replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
 
 

@@ -36,7 +36,8 @@ Progress = Callable[[str], None]
 class Coming:
     """A release that was verified and is not committed: the table, its view, and who is in which group.
 
-    In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved.
+    In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved. One
+    that is to be `adopted` was made by another tool.
     """
 
     release: AnyRelease
@@ -44,6 +45,7 @@ class Coming:
     seen: Memory
     cell: IntArray | None = None
     moved: Mapping[str, float] = field(default_factory=dict)
+    adopted: bool = False
 
     @property
     def payload(self) -> dict[str, Any]:
