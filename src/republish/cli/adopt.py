@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AdoptingOptions:
-    """When an adopted release is as of, and where its view says who was in which group."""
+    """When an adopted release is as of, where its view says who was in which group, and whether it is a trial."""
 
     as_of: str | None = option(None, "Date of the release, later than the last; else now.")
     groups: str | None = option(
@@ -28,6 +28,7 @@ class AdoptingOptions:
         "Column of the view that says in which group of the table, or batch of the two, everyone was; else everyone is "
         "put where she fits.",
     )
+    dry_run: bool = option(False, "Do everything but commit.", "--dry-run")
 
 
 @gathered
@@ -48,7 +49,6 @@ def adopt(
     ],
     options: AdoptingOptions,
     meant: MeantOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Take in a release that another tool made before, so that attacks, gate and promises count with it."""
@@ -63,14 +63,14 @@ def adopt(
             view=view,
             as_of=options.as_of,
             groups=options.groups,
-            dry_run=dry_run,
+            dry_run=options.dry_run,
             progress=step,
             meant=meant.names(),
         )
     if as_json:
         say_json(done.as_dict())
         return
-    _say_done(done, opened, dry_run)
+    _say_done(done, opened, options.dry_run)
 
 
 def _say_done(done: Published, series: Series, dry_run: bool) -> None:
