@@ -268,7 +268,9 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         for frame, start in zip(everybody, history.group_start, strict=False)
     ]
     promises = series.policy.promises["series"]
-    history = replace(history, rule=rule_of(promises, known), forgotten=np.unique(_joined(gone)))
+    adopted = sum(entry.adopted for entry in series.records)
+    rule = rule_of(promises, known, adopted)
+    history = replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
     if "value-blind" not in promises:
         return history
     held = [

@@ -121,7 +121,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
     from republish.publishing.about import limits_of
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
-    _say_size(done)
+    say_size(done)
     people = done.arrivals
     say(
         f"  {number(people.new)} new, {number(people.returned)} returned, {number(people.left)} left; "
@@ -156,7 +156,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         say(f"  files: {done.folder}")
 
 
-def _say_size(done: Published) -> None:
+def say_size(done: Published) -> None:
     """How much was published, in one table or in two."""
     found, penalty = done.two_tables, f"certainty penalty {done.measures.penalty:.4f}"
     if found is None:

@@ -77,7 +77,8 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Att
     )
     values = releases[-1].scales.values if releases else pl.Series("", [], dtype=pl.String)
     known = np.array([len(one.scales.values) for one in releases], dtype=np.int64)
-    rule = rule_of(series.policy.promises["series"], known)
+    adopted = series.ledger.entries().adopted
+    rule = rule_of(series.policy.promises["series"], known, adopted)
     return AttackLayout(series.schema, releases, members, values, rule, buckets)
 
 

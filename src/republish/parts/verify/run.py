@@ -162,6 +162,8 @@ class _AuditInParts(Audit):
             reason = "its promises are about all people of a release together"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "outsiders know something of single people"
+        elif self.entries.adopted:
+            reason = "it holds releases that another tool made"
         if reason:
             raise PolicyError(
                 f"a series is verified in parts only where no check needs all rows at once, and {reason}; verify "
