@@ -271,11 +271,14 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     history = replace(history, rule=rule_of(promises, known), forgotten=np.unique(_joined(gone)))
     if "value-blind" not in promises:
         return history
-    held = [one.held.table() if one.held is not None else frame.clear() for one, frame in zip(members, seen, strict=True)]
+    nobody = pl.DataFrame(schema={"person": pl.String, "group": pl.Int32, "code": pl.Int32})
+    held = [nobody if one.held is None else one.held.table() for one in members]
     return replace(history, snapshots=_snapshots(history, tables, codes, held))
 
 
-def _snapshots(history: History, tables: list[Table], codes: list[IntArray], held: list[pl.DataFrame]) -> History:
+def _snapshots(
+    history: History, tables: list[Table], codes: list[IntArray], held: list[pl.DataFrame]
+) -> History:
     """The history of whom batches count: everyone who is there and counted, and who is held as she was."""
     assert history.names is not None
     index = history.names.to_frame().with_row_index("index")
@@ -283,15 +286,21 @@ def _snapshots(history: History, tables: list[Table], codes: list[IntArray], hel
     shown = [table.group != LEFT_OUT for table in tables]
     who = [np.append(t.person[s], _column(k, "index")) for t, s, k in zip(tables, shown, known, strict=True)]
     code = [np.append(c[s], _column(k, "code")) for c, s, k in zip(codes, shown, known, strict=True)]
-    group = [np.append(t.group[s], _column(k, "group") - 1) for t, s, k in zip(tables, shown, known, strict=True)]
+    group = [
+        np.append(t.group[s], _column(k, "group") - 1) for t, s, k in zip(tables, shown, known, strict=True)
+    ]
     release = np.repeat(np.arange(len(tables)), [len(one) for one in who])
     name, bearer = lives_apart(history.people, _joined(who), release, _joined(code))
     named = np.split(name, np.cumsum([len(one) for one in who])[:-1]) if who else []
-    appearances = [Appearances(n, c, np.zeros(len(n), dtype=np.uint64)) for n, c in zip(named, code, strict=True)]
+    appearances = [
+        Appearances(n, c, np.zeros(len(n), dtype=np.uint64)) for n, c in zip(named, code, strict=True)
+    ]
     counted = [
         Table(n, g, table.row_group, table.row_code) for n, g, table in zip(named, group, tables, strict=True)
     ]
-    made = History.of(len(bearer), history.values, counted, events_of(len(bearer), appearances), code, history.names)
+    made = History.of(
+        len(bearer), history.values, counted, events_of(len(bearer), appearances), code, history.names
+    )
     gone = [
         _column(frame.filter(pl.col("person") == _FORGOTTEN), "group") - 1 + start
         for frame, start in zip(held, history.group_start, strict=False)

@@ -18,18 +18,24 @@ from republish.attacks.linear.board import Board, board_of
 from republish.attacks.linear.condensed import condensed, lines_of
 from republish.attacks.linear.lines import Ways, _cell, _line_sweeps, _step, lined_up
 from republish.attacks.linear.sampling import Walkers
-from republish.attacks.linear.worlds import _is_world, first_world
 from republish.attacks.linear.search import new_state
+from republish.attacks.linear.worlds import _is_world, first_world
 from republish.memory.event_lists import Appearances, events_of
 
 
-def batches(seed: int, lives_of: int = 6, releases: int = 4, values: int = 3, gaps: float = 0.3, closed: bool = False) -> History:
+def batches(
+    seed: int, lives_of: int = 6, releases: int = 4, values: int = 3, gaps: float = 0.3, closed: bool = False
+) -> History:
     """Two batches that keep their members, who come, go, return and change at random."""
     rng = np.random.default_rng(seed)
     people = 2 * lives_of
     begin = np.zeros(people, dtype=int) if closed else rng.integers(0, 2, people)
     end = rng.integers(2 if closed else begin + 1, releases + 1)
-    away = np.full(people, -1) if closed else np.where(rng.random(people) < gaps, rng.integers(0, releases, people), -1)
+    away = (
+        np.full(people, -1)
+        if closed
+        else np.where(rng.random(people) < gaps, rng.integers(0, releases, people), -1)
+    )
     code = rng.integers(0, values, people)
     tables, appearances, truth = [], [], []
     for i in range(releases):
@@ -81,7 +87,11 @@ def _solutions(board: Board) -> int:
         total = 0
         for c in range(net.cell_start[u], net.cell_start[u + 1]):
             slots = net.slot[net.slot_start[c] : net.slot_start[c + 1]]
-            if (held[slots] < net.need[slots]).all() and net.older[c] not in chosen and net.newer[c] not in chosen:
+            if (
+                (held[slots] < net.need[slots]).all()
+                and net.older[c] not in chosen
+                and net.newer[c] not in chosen
+            ):
                 held[slots] += 1
                 chosen.append(c)
                 total += walk(u + 1)
@@ -158,7 +168,9 @@ def test_a_step_finds_the_lives_that_lead_away(seed: int) -> None:
         assert (drawn, cell) in expected or not expected
 
 
-def _twin_of_step(board: Board, ways: Ways, value: np.ndarray, u: int, at: int, on: int, back: int) -> set[tuple[int, int]]:
+def _twin_of_step(
+    board: Board, ways: Ways, value: np.ndarray, u: int, at: int, on: int, back: int
+) -> set[tuple[int, int]]:
     found = set()
     for v in range(board.count):
         if v == u or ways.start[v + 1] - ways.start[v] != 1:
@@ -200,7 +212,9 @@ def test_closed_batches_are_exact_and_never_sampled(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_sampled_shares_of_open_batches_are_those_of_all_worlds(seed: int) -> None:
     history = batches(seed, lives_of=4)
-    found = linear(history, np.zeros(history.people, dtype=np.bool_), budget=Budget(nodes=0, largest=0, sweeps=2000))
+    found = linear(
+        history, np.zeros(history.people, dtype=np.bool_), budget=Budget(nodes=0, largest=0, sweeps=2000)
+    )
     every = worlds(history, set())
     assert every
     number: Counter[int] = Counter()

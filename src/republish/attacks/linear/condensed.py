@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 def lines_of(who: IntArray, group: IntArray, release: IntArray) -> Line:
-    """The lines of groups, given who is in which group, and the release of every group; groups are sorted by release."""
+    """The lines of groups, given who is in which, and the release of every group; they are sorted by release."""
     groups, people = len(release), int(who.max(initial=-1)) + 1
     graph = coo_matrix((np.ones(len(who), np.int8), (who, people + group)), shape=(people + groups,) * 2)
     part = connected_components(graph, directed=False)[1][people:]

@@ -206,4 +206,3 @@ def _cell(net, code, u, value):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low if low < net.cell_start[u + 1] and code[low] == value else -1
-
