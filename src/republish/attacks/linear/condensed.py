@@ -80,7 +80,9 @@ def _repeats(unknowns: Unknowns, line: LinedGroups, usable: BoolArray, counts: c
     size = np.diff(unknowns.history.member_start)
     before = _neighbours(line, usable, -1)
     same = (before >= 0) & (size == size[before]) & (_shared(unknowns, before) == size)
-    repeated: BoolArray = same & (np.diff(csr_matrix(counts != counts[before]).indptr) == 0)
+    change = csr_matrix(counts - counts[before])
+    change.eliminate_zeros()
+    repeated: BoolArray = same & (np.diff(change.indptr) == 0)
     return repeated
 
 

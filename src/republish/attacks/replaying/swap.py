@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,7 +137,7 @@ def _public(grouping: Grouping) -> tuple[bytes, ...]:
     number = np.full(grouping.groups + 1, -1, dtype=np.int64)
     number[group[rows[np.sort(first)]]] = np.arange(len(first))
     nobodys = np.bincount(number[grouping.counterfeit_group], minlength=grouping.groups)
-    shown = [number[group], grouping.group >= 0, nobodys]
+    shown: list[np.ndarray[Any, Any]] = [number[group], grouping.group >= 0, nobodys]
     if grouping.regions is not None:
         shown += [part[np.argsort(number[: len(part)])] for part in grouping.regions if part is not None]
     if grouping.snapshots is not None:
