@@ -273,10 +273,8 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
     history = replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
     if "value-blind" not in promises:
         return history
-    held = [
-        frame.clear() if one.held is None else one.held.table()
-        for one, frame in zip(members, seen, strict=True)
-    ]
+    nobody = pl.DataFrame(schema={"person": pl.String, "group": pl.Int32, "code": pl.Int32})
+    held = [nobody if one.held is None else one.held.table() for one in members]
     return replace(history, snapshots=_snapshots(history, tables, codes, held))
 
 

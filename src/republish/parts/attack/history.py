@@ -66,10 +66,15 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Att
     """The layout of a series.
 
     Raises:
-        PolicyError: there is no sensitive value to be found out.
+        PolicyError: there is no sensitive value to be found out, or batches count people as they were.
     """
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
+    if "value-blind" in series.policy.promises["series"]:
+        raise PolicyError(
+            "value-blind batches count people as they were, also those who left or changed, and in parts attacks look "
+            "at who is there alone; attack this series without --engine"
+        )
     recorded = series.ledger.entries().files
     members = tuple(
         tuple((series.ledger.path(name), dict(recorded[name])) for name in series.membership_files(number))
