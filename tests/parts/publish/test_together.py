@@ -31,9 +31,9 @@ SMALL = {
 
 
 def published(folder: Path, kind: str, engines: list[Engine | None], people: int = 400) -> Series:
-    """Five weeks, the third without anybody, each made by an engine."""
+    """Some weeks, the third without anybody, each made by an engine."""
     series = Series.create(folder, schema(), SMALL[kind], seed=7, form=TwoTables(3))
-    views = write(folder.parent / "views", views_of(people, 5, 1))
+    views = write(folder.parent / "views", views_of(people, len(engines), 1))
     for week, (view, engine) in enumerate(zip(views, engines, strict=True), 1):
         series.publish(view, as_of=f"2026-03-{week:02d}", engine=engine, meant=["fewer-rows"])
     return series

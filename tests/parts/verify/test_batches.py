@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from parts.changing import close, schema, views_of
+from parts.changing import VALUES, close, schema, views_of
 from parts.publish.test_together import SMALL, published
 from parts.verify.test_run import alike, broken, verified
-from republish import Adversary, PolicyError, Series, measure
+from republish import Adversary, PolicyError, Series, attack, measure
 from republish.grouping import Grouping
+from republish.knowledge import Classes, Knowledge
 from republish.memory.batch_record import BatchRecord
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -117,3 +119,13 @@ def test_attacks_that_exclude_values_are_left_to_one_process(tmp_path: Path) -> 
     series = Series.create(tmp_path / "s", schema(), SMALL["open"], form=TwoTables(3))
     with pytest.raises(PolicyError, match="attack without --engine"):
         Here(parts=3).attack(series, Adversary(), ["tau"])
+
+
+def test_beliefs_are_those_of_one_process(tmp_path: Path) -> None:
+    series = published(tmp_path / "s", "open", [Here(parts=3)] * 2)
+    values = pl.Series(sorted(VALUES))
+    knowledge = Knowledge(values, Classes.everyone(), np.full((1, len(values)), 1 / len(values)))
+    adversary = Adversary(knowledge=knowledge)
+    found = Here(parts=3).attack(series, adversary, ["beliefs"])["beliefs"]
+    (expected,) = attack(series, adversary, ["beliefs"])
+    assert asdict(found.summary) == close(asdict(expected.summary))
