@@ -29,6 +29,8 @@ from republish.verify.cohorts import DETERMINED, labelled
 from republish.verify.promises import AuditedRelease, meaning_of
 
 BLIND, OPEN, CLOSED = "value-blind", "open-batches", "closed-batches"
+ABOUT_BATCHES = (BLIND, OPEN, CLOSED, DETERMINED)
+"""The promises that are checked from whom batches count, where batches are value-blind."""
 _SAME = [*KEY, "code", "cohort", "rank"]
 _ROWS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(KEY, pl.UInt64),

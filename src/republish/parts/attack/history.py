@@ -18,6 +18,7 @@ from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
 from republish.memory.event_lists import Appearances, events_of
+from republish.memory.membership import HELD as IS_HELD
 from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
 from republish.parts.files import read_intact
@@ -110,6 +111,8 @@ def read_files(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]
             yield from spread(counts, one.tasks(counts[_GROUP].to_numpy()), VALUES)
             continue
         members = read_intact(*layout.members[i][j])
+        if IS_HELD in members.columns:  # who is counted as she was is not there
+            members = members.filter(~pl.col(IS_HELD))
         kept = pl.col(CLASS).cast(pl.Int32) if layout.classes else pl.lit(0, pl.Int32)
         members = members.select(*_NO_SEEN, kept.alias(CLASS))
         shown = members.filter(pl.col(_GROUP) > 0)
