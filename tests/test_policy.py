@@ -18,6 +18,7 @@ from republish import (
     Schema,
     Series,
     TauSafety,
+    ValueBlind,
 )
 from republish.publishers import Publisher
 from republish.release.forms import TwoTables
@@ -73,6 +74,22 @@ def test_about_says_that_m_invariance_does_not_guard_returns(
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     said = about["not_promised_over_the_series"]
     assert [sum("come back" in limit for limit in said), len(said)] == [limits, limits + others]
+
+
+@pytest.mark.parametrize(("insensitive", "said"), [((), 4), (("ward",), 5)])
+def test_about_says_what_value_blind_batches_do_not_hide_and_how_to_read_their_clocks(
+    tmp_path: Path, insensitive: tuple[str, ...], said: int
+) -> None:
+    schema = Schema("id", [Number("age")], "dx", insensitive=insensitive)
+    series = Series.create(tmp_path / "s", schema, ValueBlind(size=20, m=2), form=TwoTables(2))
+    frame = pl.DataFrame({"id": range(20), "age": range(20), "dx": ["flu", "cold"] * 10, "ward": ["a"] * 20})
+    series.publish(frame.select(schema.columns))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    limits = about["not_promised_over_the_series"]
+    assert len(limits) == said
+    for word in ("learned elsewhere", "follow each other", "deceased", "waits for a reason in its values"):
+        assert sum(word in limit for limit in limits) == 1
+    assert "waiting is how many" in about["form"]["batches.csv"] and "(held)" in about["form"]["values"]
 
 
 @pytest.mark.parametrize(("domain", "told"), [(None, True), (DOMAIN, False)])

@@ -38,6 +38,7 @@ from .publishers import MInvariance as MInvariance
 from .publishers import Mondrian as Mondrian
 from .publishers import RPlusTree as RPlusTree
 from .publishers import TauSafety as TauSafety
+from .publishers import ValueBlind as ValueBlind
 from .publishers.breach import breach_probability as breach_probability
 from .publishing.one_table import anonymize as anonymize
 from .publishing.result import Published as Published
@@ -64,6 +65,8 @@ from .schema import Ordered as Ordered
 from .schema import Schema as Schema
 from .schema import read_schema as read_schema
 from .series import Series as Series
+from .tune.recommend import Recommendation as Recommendation
+from .tune.recommend import recommend as recommend
 from .verify.check import Verification as Verification
 from .verify.table import verify_table as verify_table
 

@@ -197,8 +197,18 @@ def test_generate_census_and_its_presets(tmp_path: Path) -> None:
 def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
     (tmp_path / "v.csv").write_text("name,age,postcode,disease\nAnn,31,01234,flu\nBob,32,01234,cold\n")
     answers = "identifier\nquasi\nnumber\nquasi-identifier\ncategory\nsensitive\ncategory\n"
-    ok("init", tmp_path / "s", "--from", tmp_path / "v.csv", "-p", "k=2", answers=answers)
-    ok("init", tmp_path / "t", "--from", tmp_path / "v.csv", "-p", "k=2", "--yes")
+    ok(
+        "init",
+        tmp_path / "s",
+        "--from",
+        tmp_path / "v.csv",
+        "--publisher",
+        "mondrian",
+        "-p",
+        "k=2",
+        answers=answers,
+    )
+    ok("init", tmp_path / "t", "--from", tmp_path / "v.csv", "--publisher", "mondrian", "-p", "k=2", "--yes")
     policies = [(tmp_path / name / "series.toml").read_text() for name in "st"]
     assert re.sub("seed = .*", "", policies[0]) == re.sub("seed = .*", "", policies[1])
     assert "2 rows" in ok("publish", tmp_path / "s", tmp_path / "v.csv")
@@ -208,7 +218,7 @@ def test_init_from_a_view_asks_and_takes_other_answers(tmp_path: Path) -> None:
     "arguments, text",
     [
         (("publish", "nowhere", "v.csv"), "there is no series at nowhere"),
-        (("init", "s", "--publisher", "mondrian"), "either --schema FILE or --from VIEW"),
+        (("init", "s", "--publisher", "mondrian"), "give --schema FILE or --from VIEW"),
         (("init", "s", "--from", "v.csv"), "there is no file v.csv"),
         (("init", "s", "--schema", "s.toml", "--publisher", "magic"), "no publisher called magic"),
         (("init", "s", "--schema", "s.toml", "-p", "k"), "NAME=VALUE"),
@@ -296,7 +306,17 @@ def test_the_demo_shows_a_safe_series_and_a_broken_one(tmp_path: Path) -> None:
 def test_a_restored_series_never_writes_into_the_original_catalogue(published: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
     data = published / "data"
-    ok("init", tmp_path / "s", "--schema", data / "schema.toml", "-p", "k=5", "--one-table", "--ledger", url)
+    ok(
+        "init",
+        tmp_path / "s",
+        "--schema",
+        data / "schema.toml",
+        "--publisher",
+        "mondrian",
+        "--one-table",
+        "--ledger",
+        url,
+    )
     ok("publish", tmp_path / "s", data / "views/001.csv")
     ok("backup", tmp_path / "s", tmp_path / "copy.tar")
     ok("restore", tmp_path / "copy.tar", tmp_path / "copy")

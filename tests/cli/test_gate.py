@@ -38,8 +38,8 @@ def folder(tmp_path: Path) -> Path:
 
 def init(folder: Path, gate: str = GATE) -> Any:
     return run(
-        "init", folder / "s", "--schema", folder / "schema.toml", "-p", "k=2", "--one-table", "--seed", "1",
-        "--gate", gate,
+        "init", folder / "s", "--schema", folder / "schema.toml", "--publisher", "mondrian", "-p", "k=2",
+        "--one-table", "--seed", "1", "--gate", gate,
     )  # fmt: skip
 
 

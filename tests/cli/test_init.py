@@ -11,12 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from republish.cli import app
+from republish.datasets import hospital
 
 ROWS = "".join(f"P{i},{20 + i % 50},{i % 7:05d}\n" for i in range(60))
 
 
 def init(folder: Path, *arguments: str, answers: str | None = None) -> Any:
-    words = ["init", folder / "s", "--from", folder / "v.csv", "-p", "k=5", *arguments]
+    words = ["init", folder / "s", "--from", folder / "v.csv", "--publisher", "mondrian", "-p", "k=5"]
+    words += arguments
     return CliRunner().invoke(app, [str(word) for word in words], input=answers)
 
 
@@ -99,3 +101,68 @@ def test_the_identifier_can_be_said_too(tmp_path: Path) -> None:
     words = ["init", str(tmp_path / "s"), "--from", str(view), "--yes", "--identifier", "elev"]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert 'role = "identifier"' in (tmp_path / "s" / "series.toml").read_text()
+
+
+@pytest.fixture
+def hospital_views(tmp_path: Path) -> Path:
+    """Two views of a small hospital, and its schema."""
+    hospital(views=2, rows=240, seed=3).write(tmp_path / "h")
+    return tmp_path / "h"
+
+
+def init_hospital(folder: Path, *arguments: str) -> Any:
+    words = ["init", str(folder / "s"), "--schema", str(folder / "schema.toml"), *arguments]
+    return CliRunner().invoke(app, words)
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "s" / "series.toml").read_text())
+
+
+def test_without_a_publisher_value_blind_batches_are_chosen_on_the_views(hospital_views: Path) -> None:
+    views = [f"--from={view}" for view in sorted((hospital_views / "views").iterdir())]
+    done = init_hospital(hospital_views, *views)
+    assert done.exit_code == 0, said(done)
+    assert "why: value-blind batches" in done.output and "over 2 views" in done.output
+    assert "cost: of the rows" in done.output and "cost: at most" in done.output
+    found = settings(hospital_views)
+    assert found["publisher"]["name"] == "value-blind" and found["form"]["name"] == "two-tables"
+
+
+def test_without_a_view_open_batches_are_made(hospital_views: Path) -> None:
+    done = init_hospital(hospital_views, "--json")
+    document = json.loads(done.output)
+    assert document["recommended"]["why"][0].startswith("no view was given")
+    assert document["publisher"] == "value-blind"
+    assert settings(hospital_views)["publisher"]["batches"] == "open"
+
+
+def test_parameters_that_are_given_stand_in_place_of_recommended_ones(hospital_views: Path) -> None:
+    view = next((hospital_views / "views").iterdir())
+    assert init_hospital(hospital_views, f"--from={view}", "-p", "size=80").exit_code == 0
+    assert settings(hospital_views)["publisher"]["size"] == 80
+
+
+def test_value_blind_by_hand_is_in_two_tables_and_another_publisher_in_one(hospital_views: Path) -> None:
+    assert init_hospital(hospital_views, "--publisher", "value-blind").exit_code == 0
+    assert settings(hospital_views)["form"]["name"] == "two-tables"
+    (hospital_views / "s").rename(hospital_views / "t")
+    done = init_hospital(hospital_views, "--publisher", "tau-safety")
+    assert "why:" not in done.output and "form" not in settings(hospital_views)
+
+
+def test_a_promise_that_cannot_be_kept_is_said_before_there_is_a_series(tmp_path: Path) -> None:
+    rows = "".join(f"P{i},{20 + i % 50},{'flu' if i % 3 else 'cold'}\n" for i in range(60))
+    (tmp_path / "v.csv").write_text(f"patient,age,disease\n{rows}")
+    words = [
+        "init",
+        str(tmp_path / "s"),
+        "--from",
+        str(tmp_path / "v.csv"),
+        "--yes",
+        "--sensitive",
+        "disease",
+    ]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code != 0 and not (tmp_path / "s").exists()
+    assert "the most frequent one has 67% of the rows" in said(done) and "flu" not in said(done)

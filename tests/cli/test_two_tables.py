@@ -78,7 +78,7 @@ def test_parameters_that_are_not_given_are_those_that_serve_two_tables(folder: P
 
 
 def test_what_means_nothing_is_refused(folder: Path, tmp_path: Path) -> None:
-    words = ["init", tmp_path / "s", "--schema", folder / "schema.toml"]
+    words = ["init", tmp_path / "s", "--schema", folder / "schema.toml", "--publisher", "mondrian"]
     assert "go with --form two-tables" in refused(*words, "--people-k", 5)
     assert 'is "one-table" or "two-tables"' in refused(*words, "--form", "three")
     two = [*words, "--form", "two-tables"]
@@ -88,7 +88,8 @@ def test_what_means_nothing_is_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_publisher_that_protects_each_release_alone_still_says_so(folder: Path, tmp_path: Path) -> None:
-    said = ok("init", tmp_path / "s", "--schema", folder / "schema.toml", "--form", "two-tables")
+    words = ["--schema", folder / "schema.toml", "--publisher", "mondrian", "--form", "two-tables"]
+    said = ok("init", tmp_path / "s", *words)
     assert "over all releases: kept-cuts" in said
     assert "mondrian protects each release alone and promises nothing over the series" in said
 

@@ -26,8 +26,8 @@ def test_a_series_is_made_published_and_looked_at_by_the_command_line(
 ) -> None:
     root = tmp_path / "series"
     ok(
-        "init", root, "--schema", hospital_folder / "schema.toml", "-p", "k=5", "--one-table", "--seed", "1",
-        "--ledger", url,
+        "init", root, "--schema", hospital_folder / "schema.toml", "--publisher", "mondrian", "-p", "k=5",
+        "--one-table", "--seed", "1", "--ledger", url,
     )  # fmt: skip
     assert tomllib.loads((root / "series.toml").read_text())["ledger"] == url
     for week, view in enumerate(views[:3], start=5):

@@ -67,7 +67,7 @@ def test_a_raw_view_inside_the_folder_survives_init(tmp_path: Path, view: Path) 
     raw = tmp_path / "study" / "private" / "week1.csv"
     raw.parent.mkdir(parents=True)
     raw.write_bytes(view.read_bytes())
-    done = typed("init", tmp_path / "study", "--from", raw, "--yes")
+    done = typed("init", tmp_path / "study", "--from", raw, "--yes", "--publisher", "mondrian")
     assert (done.returncode, raw.read_bytes()) == (2, view.read_bytes())
     assert "must be a new or an empty folder" in done.stderr
 
@@ -134,7 +134,7 @@ def test_of_those_who_make_a_series_at_once_one_wins_and_the_others_are_told(
 
 @pytest.mark.parametrize("point", ["created-folders", "built-aside"])
 def test_an_init_that_is_killed_can_be_repeated(tmp_path: Path, view: Path, point: str) -> None:
-    arguments = ("init", tmp_path / "s", "--from", view, "--yes")
+    arguments = ("init", tmp_path / "s", "--from", view, "--yes", "--publisher", "mondrian")
     assert killed(*arguments, fault=point).returncode == -signal.SIGKILL
     assert not (tmp_path / "s").exists()
     assert typed(*arguments).returncode == 0
@@ -142,7 +142,9 @@ def test_an_init_that_is_killed_can_be_repeated(tmp_path: Path, view: Path, poin
 
 
 def test_an_init_that_is_killed_at_the_end_has_made_the_series(tmp_path: Path, view: Path) -> None:
-    done = killed("init", tmp_path / "s", "--from", view, "--yes", fault="folder-made")
+    done = killed(
+        "init", tmp_path / "s", "--from", view, "--yes", "--publisher", "mondrian", fault="folder-made"
+    )
     assert done.returncode == -signal.SIGKILL
     assert not Series.open(tmp_path / "s").records and Series.open(tmp_path / "s").secret()
 

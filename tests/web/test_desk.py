@@ -36,6 +36,20 @@ def test_a_series_is_made_in_the_first_folder_of_several(desk: Desk, tmp_path: P
         desk.create("another", upload, ROLES, "tau-safety")
 
 
+def test_without_a_publisher_the_recommended_one_is_taken_and_it_is_said_why(desk: Desk) -> None:
+    found = desk.create("new", take(desk, csv()), ROLES)
+    assert found.publisher["name"] == "value-blind" and found.form is not None
+    advice = desk.advice("new")
+    assert advice is not None and advice["simulated"] and advice["why"] and advice["costs"]
+    assert desk.advice("visits") is None
+
+
+def test_value_blind_by_name_is_in_two_tables(desk: Desk) -> None:
+    upload = take(desk, csv())
+    assert desk.create("blind", upload, ROLES, "value-blind").form is not None
+    assert desk.create("plain", upload, ROLES, "tau-safety").form is None
+
+
 @pytest.mark.parametrize(
     "change, error",
     [

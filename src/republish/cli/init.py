@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from republish.cli.options import gathered, option
-from republish.cli.output import Json, say, say_json, say_table
+from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from republish.release.forms import TwoTables
     from republish.schema import Schema
     from republish.series import Series
+    from republish.tune.recommend import Recommendation
+
+
+RECOMMENDED = "value-blind"
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,11 @@ class SchemaOptions:
     """Where the roles of columns come from."""
 
     schema: Path | None = option(None, "schema.toml with the role of every column.")
-    view: Path | None = option(None, "Propose roles and kinds from this CSV or Parquet file.", "--from")
+    view: list[Path] | None = option(
+        None,
+        "A past view, CSV or Parquet: roles are proposed from the first, the publisher is chosen on all, oldest first.",
+        "--from",
+    )
     yes: bool = option(False, "Take the proposal without asking.", "--yes")
     identifier: str | None = option(None, "With --from: the column that tells people apart.")
     sensitive: str | None = option(
@@ -48,7 +56,8 @@ class SchemaOptions:
 
         if self.schema is not None:
             return read_schema(self.schema)
-        proposals = propose(self.view)
+        assert self.view
+        proposals = propose(self.view[0])
         if self.identifier is not None:
             proposals = with_identifier(proposals, self.identifier)
         if self.sensitive is not None:
@@ -71,12 +80,12 @@ class SchemaOptions:
         return schema_from(proposals)
 
     def require_one(self) -> None:
-        """Refuse two sources of roles, and none."""
+        """Refuse to do without roles, and roles that are given twice."""
         from republish.errors import PolicyError
 
-        if (self.schema is None) == (self.view is None):
-            raise PolicyError("give either --schema FILE or --from VIEW")
-        if self.view is None and (self.sensitive is not None or self.identifier is not None):
+        if self.schema is None and not self.view:
+            raise PolicyError("give --schema FILE or --from VIEW, or both")
+        if self.schema is not None and (self.sensitive is not None or self.identifier is not None):
             raise PolicyError(
                 "--identifier and --sensitive go with --from; a schema has the roles of all columns"
             )
@@ -86,8 +95,10 @@ class SchemaOptions:
 class FormOptions:
     """In how many tables people and values are published."""
 
-    form: str = option(
-        "one-table", "one-table, or two-tables: people with fine quasi-identifiers, and values by batch."
+    form: str | None = option(
+        None,
+        "one-table, or two-tables: people with fine quasi-identifiers, and values by batch. [two-tables with "
+        "value-blind, else one-table]",
     )
     people_k: int | None = option(None, "In two tables: at least so many people look alike. [5]")
     presence: str | None = option(
@@ -100,17 +111,17 @@ class FormOptions:
         "--hide-batch",
     )
 
-    @property
-    def made(self) -> TwoTables | None:
-        """The form, `None` for one table."""
+    def made(self, publisher: str) -> TwoTables | None:
+        """The form, `None` for one table; where none is given, that which the publisher needs."""
         from republish.errors import PolicyError
         from republish.release.forms import ONE_TABLE, TWO_TABLES, form_from
 
         given = {"k": self.people_k, "presence": self.presence, "hide_batch": self.hide_batch or None}
         settings = {name: value for name, value in given.items() if value is not None}
-        if self.form == ONE_TABLE and settings:
+        form = self.form or (TWO_TABLES if publisher == RECOMMENDED else ONE_TABLE)
+        if form == ONE_TABLE and settings:
             raise PolicyError(f"--people-k, --presence and --hide-batch go with --form {TWO_TABLES}")
-        return form_from({"name": self.form, **settings})
+        return form_from({"name": form, **settings})
 
 
 @dataclass(frozen=True)
@@ -134,14 +145,20 @@ class SeriesOptions:
         None, "Folder, or address such as s3://bucket/folder, for releases and memory."
     )
 
-    def publisher(self, name: str, form: TwoTables | None, schema: Schema | None = None) -> Publisher:
+    def publisher(
+        self,
+        name: str,
+        form: TwoTables | None,
+        schema: Schema | None = None,
+        advice: Recommendation | None = None,
+    ) -> Publisher:
         """The publisher of that name with these parameters; with a schema also with the knowledge that was given.
 
-        Parameters that are not given are those that serve the form and the values of the series best.
+        Parameters that are not given are those that are recommended, or serve the form and values of the series best.
         """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
-        from republish.publishers import make_publisher, new_series_parameters
+        from republish.publishers import make_publisher, new_series_parameters, parameters_of
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
@@ -152,6 +169,8 @@ class SeriesOptions:
             two_tables=form is not None,
             open_list=schema is not None and schema.has_open_list,
         )
+        if advice is not None:
+            parameters = parameters_of(advice.publisher) | parameters
         return make_publisher(name, parameters, parse_requirements(self.require), known)
 
 
@@ -160,8 +179,11 @@ def init(
     series: Annotated[Path, typer.Argument(help="New folder of the series.")],
     *,
     publisher: Annotated[
-        str, typer.Option(help="The system that groups rows; see docs/publishers.md.")
-    ] = "mondrian",
+        str | None,
+        typer.Option(
+            help="The system that groups rows; see docs/publishers.md. [value-blind, chosen on the views of --from]"
+        ),
+    ] = None,
     roles: SchemaOptions,
     tables: FormOptions,
     options: SeriesOptions,
@@ -172,14 +194,18 @@ def init(
     from republish.series import Series
 
     roles.require_one()
-    form = tables.made
-    options.publisher(publisher, form)  # before anything is asked
+    options.publisher(
+        publisher or RECOMMENDED, tables.made(publisher or RECOMMENDED)
+    )  # before anything is asked
     limits = parse_gate(options.gate) if options.gate else None
     schema = roles.read(quiet=as_json)
+    advice = None if publisher else _advised(roles.view or [], schema)
+    name = advice.publisher.name if advice else publisher or RECOMMENDED
+    form = tables.made(name)
     made = Series.create(
         series,
         schema,
-        options.publisher(publisher, form, schema),
+        options.publisher(name, form, schema, advice),
         seed=options.seed,
         ledger=options.ledger,
         one_table=options.one_table,
@@ -188,14 +214,25 @@ def init(
         form=form,
     )
     if as_json:
-        name, promises = made.policy.publisher.name, made.policy.promises
+        promises = made.policy.promises
         shape = {} if form is None else {"form": form.document()}
-        say_json({"series": str(series), "publisher": name, **shape, "promises": promises})
+        why = {} if advice is None else {"recommended": advice.as_dict()}
+        say_json({"series": str(series), "publisher": name, **shape, "promises": promises, **why})
     else:
-        _say(made, series, options.one_table)
+        _say(made, series, options.one_table, advice)
 
 
-def _say(made: Series, folder: Path, one_table: bool) -> None:
+def _advised(views: Sequence[Path], schema: Schema) -> Recommendation:
+    """What is recommended for the views, refused where a promise could not be kept."""
+    from republish.tune.recommend import recommend
+
+    with counted("trying batches on the views") as progress:
+        advice = recommend(views, schema, progress)
+    advice.require_kept()
+    return advice
+
+
+def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | None) -> None:
     from republish.publishing.policy_record import safer_publishers
     from republish.release.forms import form_sentence
 
@@ -203,6 +240,10 @@ def _say(made: Series, folder: Path, one_table: bool) -> None:
     name, promises = policy.publisher.name, policy.promises
     say(f"made {folder}: {name}, {promised_of_groups(promises)}")
     say(f"form: {form_sentence(policy.form)}")
+    if advice is not None:
+        for kind, sentences in (("why", advice.why), ("cost", advice.costs)):
+            for sentence in sentences:
+                say(f"{kind}: {sentence}")
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
     if not policy.publisher.series_promises:

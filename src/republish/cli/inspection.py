@@ -11,7 +11,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
-from republish.show.promises import words_on_groups
+from republish.show.promises import bounds_in, words_on_groups
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -58,6 +58,7 @@ def history(series: Folder, as_json: Json = False) -> None:
     if lines:
         two = any("batches" in line for line in lines)
         columns = _TWO_TABLE_COLUMNS if two else _COLUMNS
+        columns = columns | _KEPT_COUNTS if opened.policy.publisher.keeps_counts else columns
         say_table(list(columns.values()), [[_shown(line, key) for key in columns] for line in lines])
     else:
         say(f"nothing published yet; next: republish publish {series} VIEW.csv")
@@ -92,6 +93,10 @@ _TWO_TABLE_COLUMNS = {
     "suppressed": "no batch",
     **{key: _COLUMNS[key] for key in list(_COLUMNS)[list(_COLUMNS).index("counterfeits") :]},
 }
+
+
+_KEPT_COUNTS = {"suppressed": "waiting", "counterfeits": "held"}
+"""What the same figures are called where batches keep counts of earlier releases."""
 
 
 def _shown(line: dict[str, Any], key: str) -> Any:
@@ -168,6 +173,8 @@ def show(
     say_table(
         ("promise", "holds", "weakest group"), [(c["promise"], c["holds"], c["reached"]) for c in checks]
     )
+    for sentence in bounds_in(checks):
+        say(f"bound: {sentence}")
     if "adopted" in document:
         from republish.cli.adopt import say_adopted
         from republish.show.adopted import assumed

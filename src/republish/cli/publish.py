@@ -14,7 +14,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
-from republish.show.promises import extended_words, words_on_groups
+from republish.show.promises import bounds_in, extended_words, words_on_groups
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -118,16 +118,17 @@ def publish(
 
 
 def _say_published(done: Published, series: Series, dry_run: bool) -> None:
-    from republish.publishing.about import limits_of
+    from republish.publishing.about import takes_returns_for_new
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
-    say_size(done)
+    say_size(done, series.policy.publisher.keeps_counts)
     people = done.arrivals
     say(
         f"  {number(people.new)} new, {number(people.returned)} returned, {number(people.left)} left; "
         f"{number(people.changed_value)} with a changed value, "
         f"{number(people.changed_quasi_identifiers)} with changed quasi-identifiers"
     )
+    kept = series.policy.publisher.keeps_counts
     if done.waiting:
         say(
             f"  {number(done.waiting)} people wait for a later release: they are too few, or may not share a set of "
@@ -135,6 +136,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         )
     if done.suppressed > 0.05 * done.rows:
         left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
+        left_out = "the people are not counted yet" if kept else left_out
         say(
             f"  note: {done.suppressed / done.rows:.0%} of {left_out}; looser parameters or a larger view would "
             "publish more"
@@ -142,12 +144,14 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
     for sentence in words_on_groups(done.measures.as_dict(), done.two_tables is not None):
         say(f"  {sentence}")
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
+    for sentence in bounds_in(done.verification.as_dict()["checks"]) if kept else ():
+        say(f"  bound: {sentence}")
     if done.gate is not None:
         _say_gate(done.gate)
     publisher = series.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")
-    if people.returned and limits_of(publisher.series_promises):
+    if people.returned and takes_returns_for_new(publisher.series_promises):
         say(
             f"  note: {number(people.returned)} people came back after an absence. {publisher.name} takes them for "
             "newcomers and does not protect them from comparing their groups before and after it; tau-safety does"
@@ -156,8 +160,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         say(f"  files: {done.folder}")
 
 
-def say_size(done: Published) -> None:
-    """How much was published, in one table or in two."""
+def say_size(done: Published, keeps_counts: bool = False) -> None:
+    """How much was published, in one table or in two; and where batches keep counts, whom they count as before."""
     found, penalty = done.two_tables, f"certainty penalty {done.measures.penalty:.4f}"
     if found is None:
         say(
@@ -166,10 +170,12 @@ def say_size(done: Published) -> None:
         )
         return
     say(f"  people: {number(done.rows)} in {number(done.groups)} groups that look alike; {penalty}")
-    say(
-        f"  values: {found.sentence()}; {number(done.counterfeits)} counterfeit, "
-        f"{number(found.without_batch)} people without a batch"
-    )
+    outside = f"{number(found.without_batch)} people without a batch"
+    if keeps_counts:
+        waiting = number(done.suppressed - found.without_batch)
+        say(f"  values: {found.sentence()}; {number(done.counterfeits)} held, {waiting} waiting, {outside}")
+    else:
+        say(f"  values: {found.sentence()}; {number(done.counterfeits)} counterfeit, {outside}")
     if found.extended:
         say(f"  note: {extended_words(found.extended)}")
 

@@ -72,6 +72,8 @@ class Publisher(ABC):
     """Whether it has a field `knowledge` and a `reasoning`."""
     keeps_places: ClassVar[bool] = False
     """Whether the counts in its memory are places that single people shaped: they go when somebody is forgotten."""
+    keeps_counts: ClassVar[bool] = False
+    """Whether batches keep counts of earlier releases: what it adds are people who left or changed since."""
     cell_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters whose texts hold values of columns: a report does not show them."""
     two_table_defaults: ClassVar[dict[str, Any]] = {}

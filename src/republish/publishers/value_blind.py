@@ -81,6 +81,7 @@ class ValueBlind(Publisher):
     name: ClassVar[str] = "value-blind"
     paper: ClassVar[str] = "republish's own: docs/value-blind.md"
     protects_series: ClassVar[bool] = True
+    keeps_counts: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "Puts people together without looking at values and counts a batch anew when several people come or go, so "
         "that knowing the program tells nothing."

@@ -11,8 +11,10 @@ from republish.policy import Policy
 from republish.publishers import parameters_of
 from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
-from republish.release.two_tables import AnyRelease
+from republish.release.two_tables import BATCHES_CSV, AnyRelease
 from republish.schema import Schema
+
+_BLIND = "value-blind"
 
 
 class Size(NamedTuple):
@@ -70,8 +72,7 @@ def about_release(
         "promised_over_the_series": promises["series"],
         "not_promised_over_the_series": [
             *limits_of_one_release(policy),
-            *limits_of(promises["series"]),
-            *limits_of_new_values(policy),
+            *limits_of(policy),
             *limits_of_adopted(adopted),
         ],
         "columns": _columns(policy.schema),
@@ -79,6 +80,7 @@ def about_release(
     }
     if policy.form is not None:
         document["form"] = {**policy.form.document(), "batches": size.batches, **_TWO_TABLES}
+        document["form"] |= _CLOCKED if publisher.keeps_counts else {}
         document["form"] |= _HIDDEN_BATCH if policy.form.hide_batch else {}
         document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
@@ -166,10 +168,57 @@ def limits_of_one_release(policy: Policy) -> list[str]:
 
 _ALONE = "each release is protected alone, and whoever keeps several may put them together."
 
+_CLOCKED = {
+    "values": (
+        "How often each sensitive value occurred in a batch when it was last counted. Whoever left or changed since is "
+        "counted as before (held); counterfeit_rows and counterfeits.csv say how many."
+    ),
+    BATCHES_CSV: (
+        "as_of is the release in which a batch was last counted; waiting is how many of its people came or changed "
+        "since and are not counted yet."
+    ),
+}
+
+
+def limits_of(policy: Policy) -> list[str]:
+    """What one might read into the promises over the series, and is not promised."""
+    promises = policy.promises["series"]
+    returns = (
+        "People who come back after an absence are treated as newcomers: the groups they were in before it and "
+        "after it can be compared, which may leave them fewer values than each group alone."
+    )
+    found = [returns] if takes_returns_for_new(promises) else []
+    return [*found, *limits_of_new_values(policy), *(limits_of_batches(policy) if _BLIND in promises else [])]
+
+
+def takes_returns_for_new(promises: Iterable[str]) -> bool:
+    """Whether people who come back are treated as newcomers."""
+    return any(promise.startswith("m-invariance=") for promise in promises)
+
+
+def limits_of_batches(policy: Policy) -> list[str]:
+    """What value-blind batches do not hide."""
+    linking = (
+        "Insensitive columns are published as they are and can link the rows of one person over releases, which tells "
+        "the batch of whoever is recognised by them."
+    )
+    return [
+        "Somebody who has learned elsewhere which values go with which quasi-identifiers may be surer of a person's "
+        "value than the shares of the batch say.",
+        "Somebody who knows how values follow each other may weigh all releases together and be surer than the shares "
+        "say; the larger the batches, the less so.",
+        "A value after which nobody comes again, such as deceased or discharged, is the likely one of whoever stays "
+        "away, and no batch hides that.",
+        "A batch that is not counted anew because a value would be too frequent in it, or too many could be "
+        "determined, waits for a reason in its values, and its waiting can be seen.",
+        *([linking] if policy.schema.insensitive else []),
+    ]
+
 
 def limits_of_new_values(policy: Policy) -> list[str]:
     """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
-    pads = any(promise.startswith(("tau-safety=", "determined=")) for promise in policy.promises["series"])
+    promises = policy.promises["series"]
+    pads = any(one.startswith(("tau-safety=", "determined=")) for one in promises) and _BLIND not in promises
     if not policy.schema.has_open_list or not pads or _hides_new_values(policy):
         return []
     return [
@@ -181,16 +230,6 @@ def limits_of_new_values(policy: Policy) -> list[str]:
 
 def _hides_new_values(policy: Policy) -> bool:
     return any(promise.startswith("new-values=") for promise in policy.promises["series"])
-
-
-def limits_of(promises: Iterable[str]) -> list[str]:
-    """What one might read into promises over the series, and is not promised."""
-    if not any(promise.startswith("m-invariance=") for promise in promises):
-        return []
-    return [
-        "People who come back after an absence are treated as newcomers: the groups they were in before it and "
-        "after it can be compared, which may leave them fewer values than each group alone."
-    ]
 
 
 def _columns(schema: Schema) -> list[dict[str, str]]:

@@ -36,7 +36,7 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "statements": statements(facts, sought, identities),
         "columns": [column | {"what": _roles(facts)[column["role"]]} for column in facts.columns],
         "method": words.method(facts.publisher["name"], facts.form is not None) or facts.publisher["summary"],
-        "tables": words.TABLES if facts.form is None else words.TWO_TABLES,
+        "tables": tables_of(facts),
         "form": _form(facts),
         "parameters": _parameters(facts),
         "adopted": [
@@ -57,6 +57,13 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "until": until(facts),
         "words": words,
     }
+
+
+def tables_of(facts: SeriesFacts) -> dict[str, tuple[str, ...]]:
+    """What rows and columns are called: in one table, in two, or where batches keep counts of earlier releases."""
+    if facts.form is None:
+        return words.TABLES
+    return words.KEPT_COUNTS if facts.publisher["keeps_counts"] else words.TWO_TABLES
 
 
 def _roles(facts: SeriesFacts) -> dict[str, str]:

@@ -164,6 +164,7 @@ def _publisher(policy: Policy) -> dict[str, Any]:
             for name, value in parameters_of(publisher).items()
         },
         "protects_series": bool(publisher.series_promises),
+        "keeps_counts": publisher.keeps_counts,
         "knowledge": policy.knowledge is not None,
     }
 
@@ -175,7 +176,7 @@ def _promises(policy: Policy) -> dict[str, Any]:
     if policy.bt is not None:
         described.append((policy.bt.text, policy.bt.describe()))
     described += [(promise, meaning_of(promise)) for promise in promises["series"]]
-    return promises | {"meanings": dict(described), "not_promised": limits_of(promises["series"])}
+    return promises | {"meanings": dict(described), "not_promised": limits_of(policy)}
 
 
 def _gate(policy: Policy) -> dict[str, Any] | None:

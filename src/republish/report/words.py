@@ -86,6 +86,17 @@ TWO_TABLES: dict[str, tuple[str, ...]] = {
         "published.",
     ),
 }
+KEPT_COUNTS: dict[str, tuple[str, ...]] = {
+    "rows": ("people counted", "held: counted as they were", "waiting, or without a batch"),
+    "columns": ("rows of the view", "people", "waiting or without batch", "held", "groups of people"),
+    "group": (
+        "The table of people has one line a person. A group is a set of people who look alike in every "
+        "quasi-identifier; it is made from quasi-identifiers alone. A batch is a set of people whose sensitive values "
+        "are counted together in the table of values, not anew in every release. Whoever came or changed since waits: "
+        "she is shown among the people, and her value is not counted yet. Whoever left or changed since is held: she "
+        "is counted as she was. Both numbers are published of every batch.",
+    ),
+}
 ROLES_IN_TWO_TABLES = {
     "quasi-identifier": "May be known from elsewhere. Published in the table of people, the same for a whole group.",
     "sensitive": "What nobody may learn of a person. Counted in the table of values, batch by batch.",
@@ -288,6 +299,11 @@ ASSUMPTIONS = {
         "People are compromised independently of each other, with the probability of the policy.",
         "The bound is on people determined without doubt. It says nothing of an adversary who is nearly sure, nor of "
         "one who knows how values follow each other.",
+    ),
+    "value-blind": (
+        "People are compromised independently of each other, with the probability of the policy.",
+        "The bound is on people determined without doubt, on average and for the worst placed person. How sure "
+        "somebody may be without being certain is measured by attacks.",
     ),
     "js-reduce": BELIEFS,
     "bayframe": BELIEFS,

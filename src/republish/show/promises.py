@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -13,6 +13,11 @@ def promised_of_groups(promises: Mapping[str, Any]) -> str:
     return (
         f"every group of people satisfies {promises['people']}, every batch of values {promises['one_table']}"
     )
+
+
+def bounds_in(checks: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What recorded checks say of how many people could be determined at most, on average and the worst placed."""
+    return [check["meaning"] for check in checks if "ways out" in check["promise"]]
 
 
 def extended_words(people: int) -> str:

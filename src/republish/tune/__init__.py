@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from republish.tune.choice import chosen_policy, init_command, require_free, write_policy
 from republish.tune.frontier import LIMITS, Point, Tuned, choose, frontier, nearest
+from republish.tune.recommend import Recommendation, recommend
 from republish.tune.run import COMPROMISED, SearchSettings, kept, tune
 
 __all__ = [
     "COMPROMISED",
     "LIMITS",
     "Point",
+    "Recommendation",
     "SearchSettings",
     "Tuned",
     "choose",
@@ -21,6 +23,7 @@ __all__ = [
     "init_command",
     "kept",
     "nearest",
+    "recommend",
     "require_free",
     "tune",
     "write_policy",

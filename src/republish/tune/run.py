@@ -71,7 +71,7 @@ def tune(
     """
     asked = settings or SearchSettings()
     limit = _one_limit(limits)
-    publishers = suitable(asked.publishers)
+    publishers = suitable(asked.publishers, series.policy.form is not None)
     bench, extent = _bench(series, views, limit, asked)
     plan = SearchPlan(publishers, extent, asked.trials, asked.seed, asked.publishers is not None)
     folder, name = _folder(series.root), study_name(bench, plan)

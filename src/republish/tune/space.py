@@ -31,6 +31,7 @@ from republish.requirements import (
 
 _LARGEST_K = 120
 _LARGEST_M = 12
+_BATCH = 20, 600
 
 
 class Trial(Protocol):
@@ -104,14 +105,18 @@ def extent_of(start: Policy, values: int, rows: int, compromised: float) -> Exte
     return Extent(max(2, least), max(2, least, *different), values, rows, compromised)
 
 
-def suitable(names: Sequence[str] | None) -> tuple[str, ...]:
-    """The publishers to try: those named, or all that protect a series.
+def suitable(names: Sequence[str] | None, two_tables: bool = False) -> tuple[str, ...]:
+    """The publishers to try: those named, or all that protect a series in that form.
 
     Raises:
         PolicyError: there is no such publisher, or one is named twice or none at all.
     """
     if names is None:
-        return tuple(name for name, kind in PUBLISHERS.items() if kind.protects_series)
+        return tuple(
+            name
+            for name, kind in PUBLISHERS.items()
+            if kind.protects_series and (two_tables or not kind.keeps_counts)
+        )
     chosen = [name.strip() for name in names]
     wrong = [name for name in chosen if name not in PUBLISHERS]
     if wrong or not chosen:
@@ -134,7 +139,7 @@ def references(publishers: Sequence[str], start: Policy, extent: Extent, named: 
             given["m"] = min(max(usual["m"], extent.least_m), extent.most_m)
         if name == "cor-split":
             given["n"] = min(usual["n"], given["m"])
-        if name == "cohorts":
+        if name in _BOUNDED:
             given |= _cohort_bounds(extent)
         first.append(Candidate(name, given if start.form is None else two_table_parameters(name, given)))
     return first
@@ -206,6 +211,16 @@ def _cohort_bounds(extent: Extent) -> dict[str, Any]:
     return {"compromised": extent.compromised} if 0 < extent.compromised < 1 else {}
 
 
+def _value_blind(drawn: _Drawn) -> dict[str, Any]:
+    least, most = _BATCH
+    return {
+        "batches": drawn.one_of("batches", "open", "closed"),
+        "size": drawn.whole("size", least, min(max(least, drawn.extent.rows // 2), most), log=True),
+        "n": drawn.whole("n", 3, least // 2),
+        "m": drawn.m(),
+    } | _cohort_bounds(drawn.extent)
+
+
 def _crowds(drawn: _Drawn) -> dict[str, Any]:
     return {
         "k": drawn.k(),
@@ -226,11 +241,14 @@ _SPACES: dict[str, Callable[[_Drawn], dict[str, Any]]] = {
     },
     "cor-split": _cor_split,
     "cohorts": _cohorts,
+    "value-blind": _value_blind,
     "js-reduce": lambda drawn: _crowds(drawn) | {"t": drawn.real("t", 0.2, 1.0)},
     "bayframe": lambda drawn: _crowds(drawn) | {"beta": drawn.real("beta", 0.5, 20.0, log=True)},
 }
 
 
+_BOUNDED = ("cohorts", "value-blind")
+"""Publishers that bound what somebody finds out who knows a share of the people."""
 _CROWDS = ("k", "j", "crowd", "keep")
 _SEARCHED: dict[str, tuple[str, ...]] = {
     "mondrian": ("k", "strict"),
@@ -240,6 +258,7 @@ _SEARCHED: dict[str, tuple[str, ...]] = {
     "tau-safety": ("m", "signatures"),
     "cor-split": ("m", "n", "pad"),
     "cohorts": ("m", "size", "values", "together", "max_determined", "compromised"),
+    "value-blind": ("batches", "size", "n", "m", "compromised"),
     "js-reduce": (*_CROWDS, "t"),
     "bayframe": (*_CROWDS, "beta"),
 }

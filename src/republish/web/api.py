@@ -146,7 +146,9 @@ class CreateBody(ViewBody):
 
     name: str
     roles: list[ColumnBody]
-    publisher: str
+    publisher: str | None = Field(
+        None, description="Without one, value-blind as it is recommended for the view."
+    )
     parameters: dict[str, bool | int | float | str] = Field(default_factory=dict)
     require: str = ""
     gate: str | dict[str, Any] | None = None
@@ -350,7 +352,9 @@ def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series", summary="Make a series with the columns of an upload", status_code=201)
     def create(body: CreateBody) -> dict[str, Any]:
         roles = [column.model_dump(exclude={"why"}) for column in body.roles]
-        return plain(desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict())
+        made = desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict()
+        advice = desk.advice(body.name)
+        return plain(made if advice is None else made | {"recommended": advice})
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:

@@ -31,7 +31,8 @@ FILES = {
     "people.parquet": "the same table of people, for programs",
     "values.csv": "how often each value occurs in a batch, for people and spreadsheets",
     "values.parquet": "the same table of values, for programs",
-    "counterfeits.csv": "how many counterfeits each group or batch has",
+    "counterfeits.csv": "how many counterfeits each group or batch has, or how many it counts as they were",
+    "batches.csv": "when each batch was last counted, and how many of its people wait",
     "about.json": "what is promised, for recipients",
     "read_release.R": "reads the two tables in R, with weights and standard errors",
 }
@@ -161,15 +162,14 @@ def alone(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
     return lines([one.number for one in releases], series, usual)
 
 
-def useful(releases: Sequence[ReleaseFacts]) -> dict[str, Any]:
+def useful(releases: Sequence[ReleaseFacts], keeps_counts: bool = False) -> dict[str, Any]:
     """What every release loses, as shares."""
     outside = "without a batch" if any(one.two_tables for one in releases) else "left out"
+    outside, added = ("waiting", "held") if keeps_counts else (outside, "counterfeits")
     series = {
         "blur": [one.measures["penalty"] for one in releases],
         outside: [one.suppressed / max(one.rows, 1) for one in releases],
-        "counterfeits": [
-            one.counterfeits / max(one.rows - one.suppressed + one.counterfeits, 1) for one in releases
-        ],
+        added: [one.counterfeits / max(one.rows - one.suppressed + one.counterfeits, 1) for one in releases],
     }
     return lines([one.number for one in releases], series)
 

@@ -43,6 +43,7 @@ class Desk(SeriesDesk):
         self.uploads = Uploads(upload_limit, uploads_in)
         self.jobs = jobs or Jobs()
         self._noted: set[tuple[str, str]] = set()
+        self._advice: dict[str, dict[str, Any]] = {}
 
     # Uploads --------------------------------------------------------------------------------------
 
@@ -143,7 +144,7 @@ class Desk(SeriesDesk):
         name: str,
         upload: str,
         roles: Sequence[Mapping[str, Any]] | Mapping[str, Any],
-        publisher: str,
+        publisher: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         gate: str | Mapping[str, Any] | None = None,
         require: str = "",
@@ -155,12 +156,10 @@ class Desk(SeriesDesk):
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
         `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
-        k, presence and hide_batch as series.toml has them.
+        k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
+        publisher, that which is recommended for the view, and `advice` says why.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
-        from republish.publishers import make_publisher, new_series_parameters
-        from republish.release.forms import form_from
-        from republish.requirements import parse_requirements
         from republish.series import Series
 
         if self.home is None:
@@ -179,17 +178,22 @@ class Desk(SeriesDesk):
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        tables, given = form_from(form), dict(parameters or {})
-        given = new_series_parameters(
-            publisher, given, two_tables=tables is not None, open_list=schema.has_open_list
+        advice = request_models.advice_on(view, schema) if publisher is None else None
+        made, tables = request_models.method_of(
+            advice, publisher, dict(parameters or {}), require, form, schema
         )
-        made = make_publisher(publisher, given, parse_requirements(require))
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
         series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
         series.ledger.close()
         self._note_upload(name, view)
-        self.note(name, "create", DONE, publisher=publisher, columns=len(schema.columns))
+        self.note(name, "create", DONE, publisher=made.name, columns=len(schema.columns))
+        if advice is not None:
+            self._advice[name] = advice.as_dict()
         return self.one(name)
+
+    def advice(self, name: str) -> dict[str, Any] | None:
+        """Why a series that was made at this desk has the publisher that was recommended; `None` of any other."""
+        return self._advice.get(name)
 
     def _note_upload(self, name: str, view: Upload) -> None:
         """Write down an upload with the series that it is first used for; until then it concerns none."""

@@ -26,6 +26,7 @@ FILES = (
     "values.csv",
     "values.parquet",
     "counterfeits.csv",
+    "batches.csv",
     "about.json",
     "read_release.R",
 )

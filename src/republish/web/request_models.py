@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from republish.errors import PolicyError, SchemaError
 from republish.schema.column_names import listed, require_names
 from republish.web import Invalid
-from republish.web.uploads.columns import names_in
+from republish.web.uploads.columns import legible, names_in
 from republish.web.uploads.uploads import Upload
 
 if TYPE_CHECKING:
+    from republish.publishers import Publisher
+    from republish.release.forms import TwoTables
     from republish.schema import Schema
     from republish.series import Series
+    from republish.tune.recommend import Recommendation
 
 _MOST_SEED = 2**63 - 1
 
@@ -85,3 +88,40 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
             )
         labelled.append(Proposal(name, str(role), kind, ""))
     return schema_from(labelled)
+
+
+def advice_on(upload: Upload, schema: Schema) -> Recommendation:
+    """What is recommended for a series that begins with a view, refused where a promise could not be kept."""
+    from republish.tune.recommend import recommend
+
+    with legible():
+        advice = recommend([upload.path], schema)
+    advice.require_kept()
+    return advice
+
+
+def method_of(
+    advice: Recommendation | None,
+    name: str | None,
+    parameters: dict[str, Any],
+    require: str,
+    form: str | Mapping[str, Any] | None,
+    schema: Schema,
+) -> tuple[Publisher, TwoTables | None]:
+    """The publisher that was named or is recommended, and its form; parameters that are given count more."""
+    from republish.publishers import PUBLISHERS, make_publisher, new_series_parameters, parameters_of
+    from republish.release.forms import TwoTables, form_from
+    from republish.requirements import parse_requirements
+
+    if advice is not None:
+        name, parameters = advice.publisher.name, parameters_of(advice.publisher) | parameters
+    assert name is not None
+    tables = form_from(form)
+    if form is None and name in PUBLISHERS and PUBLISHERS[name].keeps_counts:
+        tables = TwoTables()
+    if advice is not None and advice.form is None:
+        tables = None
+    parameters = new_series_parameters(
+        name, parameters, two_tables=tables is not None, open_list=schema.has_open_list
+    )
+    return make_publisher(name, parameters, parse_requirements(require)), tables

@@ -253,6 +253,29 @@ def test_roles_are_proposed_and_a_wrong_choice_is_explained(client: TestClient) 
     assert "choose another name" in again.text
 
 
+def test_what_is_recommended_is_chosen_unless_something_else_is_and_says_why(
+    folder: Path, client: TestClient
+) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    assert re.search(r'id="m-recommended"[^>]*checked', page.text)  # type: ignore[attr-defined]
+    fields = {
+        "name": "as recommended",
+        "publisher": "recommended",
+        "tables": "as-usual",
+        "people_k": "5",
+        "column": ["patient", "age", "weight", "diagnosis"],
+        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+        "kind": ["category", "number", "number", "category"],
+    }
+    done = post(client, page.url.path, **fields)  # type: ignore[attr-defined]
+    assert "Why this method, and what it costs" in done.text  # type: ignore[attr-defined]
+    assert "simulated" in done.text  # type: ignore[attr-defined]
+    series = rp.Series.open(folder / "as recommended")
+    assert (series.policy.publisher.name, series.policy.form) == ("value-blind", rp.TwoTables(5))
+    series.ledger.close()
+    assert "Not promised:" in client.get("/s/as%20recommended").text
+
+
 def test_the_map_of_parameters_shows_the_settings_of_every_point(client: TestClient) -> None:
     page = client.get("/s/visits/tune").text
     assert page.count("data-point=") == 2  # one could not publish

@@ -90,6 +90,7 @@ class JobPages(Page):
             check=check,
             checked=checked,
             fine=check["fits"],
+            advice=self.desk.advice(name),
         )
 
     def dry_run(self, request: Request, form: FormData) -> Response:

@@ -26,7 +26,7 @@ ROLES = (
 )
 KINDS = ("number", "category", "date")
 _EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_determined", "compromised"}
-_ADVICE = {"tau-safety": "a good start"}
+_RECOMMENDED, _AS_USUAL = "recommended", "as-usual"
 
 
 class NewSeriesPages(Page):
@@ -51,10 +51,10 @@ class NewSeriesPages(Page):
         columns = proposed["columns"]
         asked: dict[str, Any] = {
             "name": "",
-            "publisher": "tau-safety",
+            "publisher": _RECOMMENDED,
             "gate": True,
             "one_table": False,
-            "tables": ONE_TABLE,
+            "tables": _AS_USUAL,
             "people_k": TwoTables().k,
             "presence_public": False,
             "hide_batch": False,
@@ -110,12 +110,12 @@ class NewSeriesPages(Page):
                 name,
                 upload,
                 roles,
-                publisher,
+                None if publisher == _RECOMMENDED else publisher,
                 parameters,
                 gate,
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
-                form=_form(form),
+                form=_form(form, publisher),
             )
         except NotFound:
             raise
@@ -126,9 +126,7 @@ class NewSeriesPages(Page):
     def _methods(self, form: FormData | None) -> list[dict[str, Any]]:
         """The methods with those parameters that a data officer may want to set."""
         methods = []
-        for one in sorted(
-            self.desk.publishers(), key=lambda p: (p["name"] not in _ADVICE, not p["protects_series"])
-        ):
+        for one in sorted(self.desk.publishers(), key=lambda p: not p["protects_series"]):
             parameters = [
                 {
                     "name": field["name"],
@@ -146,16 +144,18 @@ class NewSeriesPages(Page):
                     "name": one["name"],
                     "summary": one["summary"],
                     "protects": one["protects_series"],
-                    "advice": _ADVICE.get(one["name"]),
                     "parameters": parameters,
                 }
             )
         return methods
 
 
-def _form(form: FormData) -> dict[str, Any] | None:
-    """The form of the series that was chosen, as series.toml has it."""
-    if text(form, "tables") != TWO_TABLES:
+def _form(form: FormData, publisher: str) -> dict[str, Any] | None:
+    """The form of the series that was chosen, as series.toml has it; `None` where the method decides."""
+    tables = text(form, "tables")
+    if tables == ONE_TABLE:
+        return {"name": ONE_TABLE}
+    if tables != TWO_TABLES and publisher != _RECOMMENDED:
         return None
     k = text(form, "people_k")
     if not k.isdigit():

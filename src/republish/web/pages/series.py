@@ -32,8 +32,9 @@ class SeriesPages(Page):
             serial=serial,
             serial_says=says,
             alone=charts.alone(found.releases),
-            useful=charts.useful(found.releases),
+            useful=charts.useful(found.releases, found.publisher["keeps_counts"]),
             notices=self.desk.notices(found.name),
+            advice=self.desk.advice(found.name),
         )
 
     def release(self, request: Request) -> Response:
