@@ -292,15 +292,21 @@ def test_attack_says_what_adversaries_find_out(published: Path) -> None:
     assert "there are intersection, tau" in refused.stderr
 
 
-def test_the_demo_shows_a_safe_series_and_a_broken_one(tmp_path: Path) -> None:
+def test_the_demo_shows_safe_series_and_a_broken_one(tmp_path: Path) -> None:
     text = ok("demo", "--out", tmp_path / "demo", "--weeks", "2")
-    assert text.count("every promise holds") == 2
-    lines = [
-        line.split() for line in text.splitlines() if line.strip().startswith(("mondrian  ", "tau-safety  "))
-    ]
-    determined = {(line[0], line[1]): int(line[3].replace(",", "")) for line in lines}
-    assert determined["mondrian", "tau"] > 100
-    assert determined["tau-safety", "tau"] == determined["tau-safety", "intersection"] == 0
+    assert text.count("every promise holds") == 3
+    assert "open batches" in text and "expected to be determined" in text
+    line = re.compile(r"^ *(each table alone|tau-safety|value-blind, as recommended)  +([04])% +(.*)$", re.M)
+    found = {
+        (name, known): [int(one.replace(",", "")) for one in numbers.split()]
+        for name, known, numbers in line.findall(text)
+    }
+    assert len(found) == 6
+    people, _, tau, linear = found["each table alone", "0"]
+    assert people > 800 and linear >= tau > 50
+    assert found["tau-safety", "0"][1:3] == [0, 0]
+    for known in "04":
+        assert found["value-blind, as recommended", known][1:] == [0, 0, 0]
 
 
 def test_a_restored_series_never_writes_into_the_original_catalogue(published: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from republish import Series
 from republish.cli import app
+from republish.datasets import hospital
 from republish.schema import schema_to_mapping
 from two_tables import SCHEMA, make, view
 
@@ -175,3 +176,27 @@ def test_a_release_counts_its_batches_in_the_ledger(folder: Path) -> None:
         "extended": 0,
     }
     series.ledger.close()
+
+
+def test_value_blind_batches_say_who_waits_who_is_held_and_the_bound(tmp_path: Path) -> None:
+    hospital(views=2, rows=300, seed=5).write(tmp_path / "h")
+    words = [
+        "--schema",
+        tmp_path / "h/schema.toml",
+        "--publisher",
+        "value-blind",
+        "-p",
+        "size=60",
+        "-p",
+        "m=2",
+    ]
+    ok("init", tmp_path / "s", *words)
+    for week in ("001", "002"):
+        said = ok("publish", tmp_path / "s", tmp_path / f"h/views/{week}.csv")
+        assert " held, " in said and " waiting, " in said and "counterfeit," not in said
+        assert "bound: " in said and "for the worst placed of them" in said
+    assert "for the worst placed of them" in ok("show", tmp_path / "s", 2)
+    ok("report", tmp_path / "s", "-o", tmp_path / "r.md", "--format", "md")
+    report = (tmp_path / "r.md").read_text()
+    assert "waiting or without batch | held |" in report and "for the worst placed of them" in report
+    assert "follow each other may weigh all releases together" in report

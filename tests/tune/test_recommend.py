@@ -48,7 +48,7 @@ def test_values_that_change_ask_for_open_batches() -> None:
 def test_of_one_view_a_series_is_simulated_and_it_is_said() -> None:
     found = recommend([view(range(400))], SCHEMA)
     assert found.simulated and found.publisher.batches == "open"  # type: ignore[attr-defined]
-    assert "were simulated, a tenth leaves, comes and changes each time" in found.costs[0]
+    assert "were simulated, a tenth leaves, comes and changes each time" in found.costs[1]
     assert "one view does not tell" in found.why[1]
 
 
@@ -104,6 +104,12 @@ def test_a_series_as_recommended_publishes_the_views(tmp_path: Path) -> None:
     for one in views:
         series.publish(one)
     assert series.verify().holds
+
+
+def test_what_is_chosen_is_said_first_of_what_it_costs() -> None:
+    found = recommend([view(range(400))], SCHEMA)
+    assert f"batches of about {found.publisher.size} people" in found.costs[0]  # type: ignore[attr-defined]
+    assert "at most 0.000%" not in found.costs[3]
 
 
 def test_what_is_recommended_is_a_document() -> None:

@@ -97,8 +97,8 @@ class FormOptions:
 
     form: str | None = option(
         None,
-        "one-table, or two-tables: people with fine quasi-identifiers, and values by batch. [two-tables with "
-        "value-blind, else one-table]",
+        "one-table, or two-tables: people with fine quasi-identifiers, and values by batch. Without it two-tables for "
+        "value-blind, else one-table.",
     )
     people_k: int | None = option(None, "In two tables: at least so many people look alike. [5]")
     presence: str | None = option(
@@ -181,7 +181,7 @@ def init(
     publisher: Annotated[
         str | None,
         typer.Option(
-            help="The system that groups rows; see docs/publishers.md. [value-blind, chosen on the views of --from]"
+            help="The system that groups rows; see docs/publishers.md. Without it value-blind, as suits --from."
         ),
     ] = None,
     roles: SchemaOptions,

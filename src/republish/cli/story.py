@@ -1,78 +1,90 @@
-"""The story that `republish demo` tells: one hospital, published twice, attacked twice."""
+"""The story that `republish demo` tells: one hospital, published three times, attacked by the strongest of a kind."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
 from republish.attacks import Adversary, AttackResult, attack
+from republish.attacks.history import history_of
+from republish.attacks.linear import linear
+from republish.attacks.linear.likelihood import Budget
+from republish.attacks.run import attacked
 from republish.cli.output import counted, say, say_table
 from republish.datasets import hospital
 from republish.errors import LedgerError
+from republish.metrics import measure
+from republish.microdata import read_view
 from republish.publishers import Mondrian, Publisher, TauSafety
+from republish.release.forms import TwoTables
 from republish.requirements import LDiversity
 from republish.schema import Schema, read_schema
 from republish.series import Series
-from republish.show.numbers import number
+from republish.show.numbers import number, percent
+from republish.tune.recommend import recommend
 
 _FIRST_MONDAY = date(2026, 1, 5)
 _MARK = ".republish-demo"
 _M = 4
+_ROWS, _QUERIES = 800, 500
+_KNOWN = (0.0, 0.04)
+_WHO = Budget(moves=1, sweeps=2, longer=0)  # who is determined, not how likely every value is: much faster
+_NAMES = {
+    "series": "value-blind, as recommended",
+    "tau-safety": "tau-safety",
+    "one-table": "each table alone",
+}
 
 
 def run_demo(out: Path, weeks: int) -> None:
-    """Publish the first weeks of a hospital with tau-safety and with plain l-diversity; verify and attack both."""
+    """Publish the first weeks of a hospital as recommended, with tau-safety and with plain l-diversity; attack all."""
     _clear(out)
     say(f"A made-up hospital publishes its exam results every week (data and series in {out}/).")
-    hospital(views=weeks, seed=7).write(out / "hospital")
+    hospital(views=weeks, rows=_ROWS, seed=7).write(out / "hospital")
     schema = read_schema(out / "hospital" / "schema.toml")
     views = sorted((out / "hospital" / "views").iterdir())
+    with counted("choosing batches") as progress:
+        advice = recommend(views, schema, progress)
+    chosen: list[tuple[str, Publisher, TwoTables | None]] = [
+        ("series", advice.publisher, advice.form),
+        ("tau-safety", TauSafety(m=_M), None),
+        ("one-table", Mondrian(k=_M, require=(LDiversity(_M),)), None),
+    ]
+    made = []
     with counted("publishing") as progress:
-        safe = _publish(
-            out / "series", schema, TauSafety(m=_M), views, lambda done: progress(done, 2 * weeks)
-        )
-        plain = _publish(
-            out / "one-table",
-            schema,
-            Mondrian(k=_M, require=(LDiversity(_M),)),
-            views,
-            lambda done: progress(weeks + done, 2 * weeks),
-        )
-    for series in (safe, plain):
+        for at, (name, publisher, form) in enumerate(chosen):
+            series = Series.create(
+                out / name, schema, publisher, seed=7, one_table=not publisher.protects_series, form=form
+            )
+            _publish(series, views, lambda done, before=at * weeks: progress(before + done, 3 * weeks))  # type: ignore[misc]
+            made.append(series)
+    say("")
+    say("What `republish init` recommends for these views:")
+    for sentence in (*advice.why, *advice.costs):
+        say(f"  - {sentence}")
+    for series in made:
         _say_series(series)
-    _say_attacks(safe, plain)
+    _say_attacks(made, schema, views)
     say(
         f"try: republish history {out}/series | republish show {out}/series 1 | republish attack {out}/series"
     )
 
 
-def _publish(
-    root: Path, schema: Schema, publisher: Publisher, views: list[Path], tell: Callable[[int], None]
-) -> Series:
-    series = Series.create(root, schema, publisher, seed=7, one_table=True)
+def _publish(series: Series, views: Sequence[Path], tell: Callable[[int], None]) -> None:
     for week, view in enumerate(views):
         series.publish(view, as_of=str(_FIRST_MONDAY + timedelta(weeks=week)))
         tell(week + 1)
-    return series
 
 
 def _say_series(series: Series) -> None:
     publisher, promises = series.policy.publisher, series.policy.promises
     say("")
     over = "; ".join(promises["series"]) or "nothing over the series: each release is protected alone"
-    say(f"{publisher.name}: every group satisfies {promises['one_table']}; {over}")
-    rows = []
-    for entry in series.records:
-        payload = entry.payload
-        risk = payload["measures"]["prosecutor_risk"]
-        counts = [payload[key] for key in ("rows", "groups", "suppressed", "counterfeits")]
-        penalty = payload["measures"]["penalty"]
-        rows.append((entry.release, payload["as_of"], *counts, penalty, risk["highest"], risk["average"]))
-    names = ("#", "as of", "rows", "groups", "suppressed", "counterfeit", "penalty", "max risk", "mean risk")
-    say_table(names, rows)
-    say(f"files:  {series.root}/releases/0001 to {len(rows):04d} (table.csv, table.parquet, about.json)")
+    group = "group" if series.policy.form is None else "batch"
+    say(f"{publisher.name}: every {group} satisfies {promises['one_table']}; {over}")
+    say(f"files:  {series.root}/releases/0001 to {len(series.records):04d}")
     found = series.verify()
     say(
         f"verify: {len(found.releases)} releases, {number(sum(v.rows for v in found.releases.values()))} rows, "
@@ -80,24 +92,58 @@ def _say_series(series: Series) -> None:
     )
 
 
-def _say_attacks(safe: Series, plain: Series) -> None:
+def _say_attacks(made: Sequence[Series], schema: Schema, views: Sequence[Path]) -> None:
     say("")
-    say("An adversary who keeps all releases, and knows who is in which group and when each value changed:")
-    adversary = Adversary()
-    kinds = ("intersection", "tau")
-    results = [
-        (series.policy.publisher.name, attack(series, adversary, kinds, m=_M)) for series in (plain, safe)
-    ]
-    rows = [_exposed(name, one) for name, found in results for one in found if isinstance(one, AttackResult)]
-    say_table(
-        ("published with", "attack", "people", "determined", "fewest candidates", "worst confidence"), rows
+    say("An adversary who keeps all releases, and knows who is in which group and when each value changed.")
+    say("Of how many people does she find out the value without doubt?")
+    rows = []
+    with counted("attacking") as progress:
+        for series in reversed(made):
+            for known in _KNOWN:
+                rows.append((_NAMES[series.root.name], f"{known:.0%}", *_determined(series, known)))
+                progress(len(rows), len(made) * len(_KNOWN))
+    say_table(("published", "she knows", "people", "intersection", "tau", "linear"), rows)
+    say(
+        "intersection compares groups, tau also links returns and changes, linear solves all releases together"
     )
-    say("determined: only one value is left for a person; confidence: her probability of the true value")
+    say("What it costs (penalty and error of the last release; rows of all releases):")
+    say_table(
+        ("published", "penalty", "error of counts", "rows faked", "held", "waiting"),
+        [(_NAMES[series.root.name], *_costs(series, schema, views)) for series in reversed(made)],
+    )
+    say(
+        "penalty: what cells leave open, 0 is exact; error: counts by quasi-identifiers and value, in the median"
+    )
+    say("held: counted as they were before they left or changed; waiting: not counted yet")
 
 
-def _exposed(name: str, result: AttackResult) -> tuple[str, str, int, int, int | None, float]:
-    found = result.overall
-    return name, result.name, found.people, found.determined, found.fewest_candidates, found.worst_confidence
+def _determined(series: Series, known: float) -> tuple[int, ...]:
+    """How many people there are, and how many each attack determines."""
+    adversary = Adversary(compromised=known)
+    found = attack(series, adversary, ("intersection", "tau"), m=_M)
+    history = attacked(history_of(series.snapshot()), "linear").knowing_forgotten()
+    spared = adversary.known(history)
+    solved = AttackResult.of("linear", linear(history, spared, budget=_WHO), _M, spared)
+    numbers = [one.overall.determined for one in found if isinstance(one, AttackResult)]
+    return solved.overall.people, *numbers, solved.overall.determined
+
+
+def _costs(series: Series, schema: Schema, views: Sequence[Path]) -> tuple[float | str | None, ...]:
+    records, last = [entry.payload for entry in series.records], len(views)
+    view = read_view(views[-1], schema, series.scales(last).values)
+    error = measure(series.release(last), view, queries=_QUERIES).value_query_error
+    kept = series.policy.publisher.keeps_counts
+    added, absent = (
+        percent(sum(one[name] for one in records) / sum(one["rows"] for one in records))
+        for name in ("counterfeits", "suppressed")
+    )
+    return (
+        records[-1]["measures"]["penalty"],
+        error.median if error is not None else None,
+        percent(0) if kept else added,
+        added if kept else None,
+        absent if kept else None,
+    )
 
 
 def _clear(out: Path) -> None:

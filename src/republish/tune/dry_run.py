@@ -68,7 +68,7 @@ class _Unhindered(ValueBlind):
         return None
 
 
-class Turnover(NamedTuple):
+class ViewTurnover(NamedTuple):
     """From one view to the next: the share who leave, of the others who change their value, of rows of returns."""
 
     left: float
@@ -76,7 +76,7 @@ class Turnover(NamedTuple):
     returned: float
 
 
-def turnover_of(views: Sequence[Microdata]) -> Turnover:
+def turnover_of(views: Sequence[Microdata]) -> ViewTurnover:
     """The shares over all views together, 0 where there is one only."""
     there = stayed = changed = back = rows = 0
     earlier = np.zeros(0, dtype=np.uint64)
@@ -88,7 +88,7 @@ def turnover_of(views: Sequence[Microdata]) -> Turnover:
         back += int(np.isin(np.setdiff1d(here, was), earlier).sum())
         rows += now.rows
         earlier = np.union1d(earlier, was)
-    return Turnover(1 - stayed / there if there else 0.0, changed / max(stayed, 1), back / max(rows, 1))
+    return ViewTurnover(1 - stayed / there if there else 0.0, changed / max(stayed, 1), back / max(rows, 1))
 
 
 def _people(view: Microdata) -> tuple[WordArray, IntArray]:
@@ -103,7 +103,7 @@ def simulated(views: Sequence[Microdata]) -> list[Microdata]:
     Some leave, as many come who are like others, some change to the value of somebody else: as many as before, or a
     tenth each where one view does not tell.
     """
-    share = turnover_of(views) if len(views) > 1 else Turnover(TURNOVER, TURNOVER, 0.0)
+    share = turnover_of(views) if len(views) > 1 else ViewTurnover(TURNOVER, TURNOVER, 0.0)
     chance = np.random.default_rng(_SEED)
     found = list(views)
     while len(found) < SIMULATED and found[-1].rows:
@@ -111,7 +111,7 @@ def simulated(views: Sequence[Microdata]) -> list[Microdata]:
     return found
 
 
-def _next(last: Microdata, share: Turnover, chance: np.random.Generator) -> Microdata:
+def _next(last: Microdata, share: ViewTurnover, chance: np.random.Generator) -> Microdata:
     moved = round(share.left * last.rows)
     stay = chance.permutation(last.rows)[moved:]
     alike = chance.integers(0, last.rows, moved)

@@ -20,13 +20,14 @@ from republish.publishers import Mondrian, Publisher, ValueBlind, parameters_of
 from republish.release.forms import TwoTables
 from republish.schema import Schema
 from republish.secret import Secret
-from republish.tune.dry_run import DIVERSITIES, DryRun, Turnover, dry_run, simulated, turnover_of
+from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, dry_run, simulated, turnover_of
 from republish.tune.views import read_views
 
 SIZES = (60, 90, 150, 300, 600)
 _FEWEST = 10  # rows of a series of batches that at least five people leave together, five staying
 _LATE = 0.07  # of the rows may wait or be held
 _LASTING, _GONE = 0.1, 0.02  # closed batches: so few change their value, and so few come back
+_LEAST = 0.00001  # a bound that is smaller is not told apart from it
 _NEVER = 0.001  # of the rows wait or are held where all batches are counted anew every time
 _DIVERSE = 0.98  # of the batches have no value too often by themselves
 _MOST_VIEWS, _MOST_ROWS = 12, 6_000  # more of them are sampled
@@ -212,7 +213,7 @@ class _Search:
         return None
 
 
-def _why(kind: str, found: Turnover, views: int, lasting: bool = False) -> tuple[str, ...]:
+def _why(kind: str, found: ViewTurnover, views: int, lasting: bool = False) -> tuple[str, ...]:
     blind = "value-blind batches: who is with whom has nothing to do with values, so knowing the program tells nothing"
     if views == 1:
         return (blind, "open batches: one view does not tell whether values last and people come back")
@@ -236,11 +237,14 @@ def _costs(run: DryRun, given: int, views: int, sampled: bool) -> tuple[str, ...
         f", of which {views - given} were simulated, {how}" if views > given else ""
     )
     on += f", on a sample of about {_MOST_ROWS:,} rows" if sampled else ""
+    publisher = run.publisher
     found: tuple[str, ...] = (
+        f"batches of about {publisher.size} people, counted anew when {publisher.n} leave or come together, with no "
+        f"value of more than one person in {publisher.m}",
         f"of the rows {run.waiting:.1%} wait to be counted, and {run.held:.1%} as many are counted on after they "
         f"left or changed ({on})",
         f"counts by quasi-identifiers and value are off by {run.error:.1%} in the median, at a selectivity of 5%",
-        f"at most {run.bound:.3%} of the people are expected to be determined by somebody who knows "
+        f"at most {max(run.bound, _LEAST):.3%} of the people are expected to be determined by somebody who knows "
         f"{run.publisher.compromised:.0%} of them, and the worst placed person with a probability of at most "
         f"{run.worst:.1%}",
     )
