@@ -58,7 +58,7 @@ class WeighedBoard:
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
     `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by
-    chains and blocks, `travellers`, who are in lines, by ways out.
+    chains and blocks, `travellers`, who are in long lines, by ways out.
     """
 
     board: Board
@@ -165,9 +165,9 @@ def weigh(
     if not there:
         return found
     found.lined = lined_up(board)
-    line = found.lined.line
-    found.walkers = _walkers([rest for who in there if len(rest := who[line[who] < 0])])
-    found.travellers = _walkers(_lines(found.lined, there))
+    long = found.lined.longer_than(budget.thorough)
+    found.walkers = _walkers([rest for who in there if len(rest := who[~long[who]])])
+    found.travellers = _walkers(_lines(found.lined, np.concatenate([who[long[who]] for who in there])))
     everyone = np.concatenate([found.walkers.who, found.travellers.who])
     found.sampled[everyone] = True
     found.moved = found.world.copy()
@@ -187,21 +187,17 @@ def surely_open(board: Board, truth: IntArray, budget: Budget, seed: int) -> Boo
     Nobody there is determined by equations either, so they need not be solved; what they exclude is found unlikely.
     """
     lined = lined_up(board)
-    line = lined.line
-    size = np.bincount(line[line >= 0], minlength=int(line.max(initial=0)) + 1)
-    long = (line >= 0) & (size[line] > budget.thorough)
+    line, long = lined.line, lined.longer_than(budget.thorough)
     if not long.any():
         return long
     seen = weigh(board, truth, replace(budget, effort=0, nodes=0, rounds=_GLANCES), seed, long).seen
     single = (line >= 0) & (np.bincount(board.net.owner, seen, minlength=board.count) < 2)
-    found: BoolArray = long & ~(np.bincount(line[single], minlength=len(size)) > 0)[line]
+    found: BoolArray = long & ~(np.bincount(line[single], minlength=board.count) > 0)[line]
     return found
 
 
-def _lines(lined: LinedUp, parts: list[IntArray]) -> list[IntArray]:
-    """The unknowns of some components, line by line: rivals may join several lines."""
-    who = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-    who = who[lined.line[who] >= 0]
+def _lines(lined: LinedUp, who: IntArray) -> list[IntArray]:
+    """Some unknowns line by line: rivals may join several lines to one component."""
     who = who[np.argsort(lined.line[who], kind="stable")]
     return np.split(who, np.flatnonzero(np.diff(lined.line[who])) + 1) if len(who) else []
 
