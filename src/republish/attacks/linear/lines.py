@@ -7,8 +7,8 @@ those of the one value lead on, those of the other back. A life that was interru
 stays. Every world is as likely in the long run: a way and the way back are drawn alike but for the first and the last
 point, which the chance to take it makes up for.
 
-A way exchanges two values. There are worlds that only an exchange of three or more leads to, which matters most in short
-lines: these are left to chains and blocks (`sampling.py`).
+A way exchanges two values. There are worlds that only an exchange of three or more leads to, which matters most in
+short lines: these are left to chains and blocks (`sampling.py`).
 """
 
 from __future__ import annotations
