@@ -1,13 +1,15 @@
 """One table against two: what an analyst gets, and what a register-holder finds; the tables of docs/frontier.md.
 
-`python -m bench.two_tables [census] [hospital] [adult] [wages] [speed]` publishes each series in the ledger under every
-publisher and form, then measures the last release and attacks all of them. `adult` and `wages` need
-`REPUBLISH_ADULT` and `REPUBLISH_WAGES`, the folders of these data. Times are those of all publishes together.
+`python -m bench.two_tables [census] [hospital] [adult] [wages] [speed] [blind]` publishes each series in the ledger
+under every publisher and form, then measures the last release and attacks all of them. `adult` and `wages` need
+`REPUBLISH_ADULT` and `REPUBLISH_WAGES`, the folders of these data. Times are those of all publishes together. `blind`
+is the table of docs/value-blind.md: value-blind batches on all of them, also on a census of which 2 % come and go.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -20,14 +22,18 @@ import numpy as np
 import polars as pl
 
 import republish as rp
+from republish.attacks.replaying.replay import Replay
+from republish.attacks.replaying.swap import swap_test
 from republish.attacks.run import run, target_of
 from republish.datasets import census, hospital
 from republish.metrics import Workload, relative_error, true_counts
 from republish.metrics.boxes import aligned
 from republish.publishing.plausibility import MEANT
+from republish.secret import Secret
 
 SELECTIVITIES = (0.01, 0.05, 0.1)
 QUERIES = 5_000
+PAIRS = 20
 HEADING = (
     "| series | publisher | form | penalty | QIs only, 1 / 5 / 10 % | QIs + value, 1 / 5 / 10 % | information kept | "
     "isolated | absent excluded | faked | without value | seconds |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -44,12 +50,13 @@ class Views:
     knowledge: Any = None
 
 
-def generated(name: str, folder: Path) -> Views:
+def generated(name: str, folder: Path, seed: int = 7) -> Views:
     """A generated series in files."""
+    churn = 0.02 if name == "calm census" else 0.1
     made = (
-        census(people=60_000, rows=6_000, views=12, insert=0.1, delete=0.1)
-        if name == "census"
-        else hospital(24, 5_000, 7)
+        hospital(24, 5_000, seed)
+        if name == "hospital"
+        else census(people=60_000, rows=6_000, views=12, insert=churn, delete=churn, seed=seed)
     )
     made.write(folder)
     schema = rp.read_schema(folder / "schema.toml")
@@ -152,6 +159,72 @@ def _identified(series: rp.Series, views: Views) -> tuple[float, float]:
     return linked.alone, present.shown_absent
 
 
+BLIND = {
+    "census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
+    "calm census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
+    "hospital": {"batches": "open", "size": 300, "n": 5, "m": 4},
+    "adult": {"batches": "closed", "size": 60, "n": 5, "m": 3},
+    "wages": {"batches": "open", "size": 60, "n": 5, "m": 3},
+}
+BLIND_HEADING = (
+    "| series | seed | batches | held | waiting or without batch | bound at 4 % (worst person) | determined, linear at "
+    "0 / 4 % | confidence, above .9 | joint gain | swap test, releases 1 and 2 | QIs + value, 5 % "
+    "| information kept | seconds |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def blind(name: str, seed: int, folder: Path) -> str:
+    """One line of the table of value-blind batches."""
+    made = {"adult": lambda: adult(folder / "data"), "wages": wages}
+    views = made.get(name, lambda: generated(name, folder / "data", seed))()
+    publisher = rp.ValueBlind(**BLIND[name])
+    series = rp.Series.create(folder / "series", views.schema, publisher, seed=7, form=rp.TwoTables(k=5))
+    began = time.perf_counter()
+    done = [series.publish(file, meant=MEANT) for file in views.files]
+    seconds = time.perf_counter() - began
+    rows = sum(one.rows for one in done)
+    bound = next(c.says for c in done[-1].verification.checks if c.promise.startswith("determined"))
+    release = series.release(len(views.files))
+    view = aligned(rp.read_view(views.files[-1], views.schema, series.known_values()), release.people)
+    kept = rp.measure(release, view, queries=0).information_kept
+    return (
+        f"| {name} | {seed} | {publisher.batches} {publisher.size}, n={publisher.n} | "
+        f"{sum(one.counterfeits for one in done) / rows:.1%} | {sum(one.suppressed for one in done) / rows:.1%} | "
+        f"{' ('.join(re.findall(r'[0-9.]+%', bound)[-2:])}) | {_determined(series)} | {_gain(series, views)} | "
+        f"{_told_apart(views, publisher)} | {_error(release, view, 0.05, True):.3f} | {kept:.2f} | {seconds:.0f} |"
+    )
+
+
+def _determined(series: rp.Series) -> str:
+    """Who is determined by the linear attack without and with compromised people, and how sure she is of others."""
+    found = []
+    for share in (0.0, 0.04):
+        adversary = rp.Adversary(compromised=share)
+        found.append(run(target_of(series, adversary, ("linear",)), adversary, "linear"))
+    sure, ratio = found[0].summary, " / ".join(f"{one.summary.determined_share:.2%}" for one in found)
+    return f"{ratio} | {sure.mean_confidence:.3f}, {sure.above_nine_tenths:.2%}"
+
+
+def _gain(series: rp.Series, views: Views) -> str:
+    """How much an adversary gains who knows how values follow each other and weighs all releases at once."""
+    if views.knowledge is None:
+        return "-"
+    adversary = rp.Adversary(knowledge=views.knowledge)
+    found = run(target_of(series, adversary, ("joint",)), adversary, "joint").summary.gain
+    return "-" if found is None else f"{found:.3f}"
+
+
+def _told_apart(views: Views, publisher: Any) -> str:
+    """Of how many pairs who exchanged their values an adversary tells who is who."""
+    secret, known, first = Secret.from_text("ab" * 32), None, []
+    for file in views.files[:2]:
+        view = rp.read_view(file, views.schema, known)
+        known = view.values
+        first.append(view.pseudonymous(secret))
+    found = swap_test(Replay(publisher, secret), first, PAIRS)
+    return ", ".join(f"{one.told_apart} of {one.pairs}" for one in found)
+
+
 def speed(rows: int = 1_000_000, releases: int = 5) -> None:
     """Publishing many rows in one table and in two, in one run."""
     print(f"\npublish of {rows:,} rows, {releases} releases, Mondrian k=10:")
@@ -174,7 +247,9 @@ def speed(rows: int = 1_000_000, releases: int = 5) -> None:
 def main(names: list[str]) -> None:
     """All tables, or those that are named."""
     print(HEADING)
-    for name in [one for one in names or ["census", "hospital", "adult", "wages"] if one != "speed"]:
+    for name in [
+        one for one in names or ["census", "hospital", "adult", "wages"] if one not in ("speed", "blind")
+    ]:
         with TemporaryDirectory() as folder:
             place = Path(folder) / "data"
             if name in ("adult", "wages") and f"REPUBLISH_{name.upper()}" not in os.environ:
@@ -185,6 +260,12 @@ def main(names: list[str]) -> None:
             )
             for number, (form, publisher) in enumerate(publishers(views)):
                 print(published(views, form, publisher, Path(folder) / f"series{number}"), flush=True)
+    if not names or "blind" in names:
+        print(f"\n{BLIND_HEADING}")
+        for name in BLIND:
+            for seed in (7, 8, 9) if name not in ("adult", "wages") else (7,):
+                with TemporaryDirectory() as folder:
+                    print(blind(name, seed, Path(folder)), flush=True)
     if not names or "speed" in names:
         speed()
 

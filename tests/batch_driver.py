@@ -118,7 +118,7 @@ def worlds_of_stays(stays: Stays) -> Worlds:
 
 
 def small_series(
-    publisher: ValueBlind, seed: int, releases: int = 4, crowd: int = 9
+    publisher: ValueBlind, seed: int, releases: int = 4, crowd: int = 10
 ) -> tuple[BatchDriver, list[list[Person]]]:
     """A few weeks of few people with returns, changes and changes back; and the views that could be published."""
     rng = np.random.default_rng(seed)
@@ -132,7 +132,7 @@ def small_series(
         absent = sorted(set(state) - here)
         here = {name for name in sorted(here) if rng.random() > leave}
         here |= {name for name in absent if rng.random() < back}
-        here |= {f"p{len(state) + i}" for i in range(rng.integers(3, 6) if week == 0 else rng.integers(0, 4))}
+        here |= {f"p{len(state) + i}" for i in range(rng.integers(4, 8) if week == 0 else rng.integers(0, 4))}
         if len(state.keys() | here) > crowd:
             here &= state.keys()
         for name in sorted(here):

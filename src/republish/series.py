@@ -31,7 +31,7 @@ from republish.publishing.policy_record import (
     is_as_recorded,
     require_as_recorded,
 )
-from republish.publishing.result import Published, ReleaseOptions
+from republish.publishing.result import AdoptOptions, Published, ReleaseOptions
 from republish.release.domains import Scales
 from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
@@ -290,4 +290,25 @@ class Series:
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)
+        return done
+
+    def adopt(
+        self,
+        *tables: Any,
+        view: Any,
+        as_of: str | None = None,
+        groups: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        meant: Collection[str] = (),
+    ) -> Published:
+        """One release that another tool made before the series began: one table, or two, people and values.
+
+        `view` is the raw view that it was made of, with identifiers. Everyone is put into a group whose cells and
+        values fit her, or into that which the column `groups` of the view names. Attacks, gate and promises count
+        with the release from then on; nothing is promised of it. Adopt all of them, in order, before the first
+        `publish`. For `meant` see there.
+        """
+        options = AdoptOptions(as_of, dry_run, groups, meant)
+        done: Published = answer_of("republish.publishing.adopt:adopt")(self, tables, view, options, progress)
         return done

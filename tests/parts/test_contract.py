@@ -24,6 +24,7 @@ from republish.parts.blocks import Block, table_block, table_of
 from republish.parts.in_process import HereMover
 from republish.parts.pseudonymize import VIEW, tally_of
 from republish.parts.publish.shards import WritingShards
+from republish.publishers import Publisher, ValueBlind
 from republish.release.forms import TwoTables
 from slow import quick
 
@@ -49,16 +50,22 @@ Series.open(sys.argv[1]).publish(sys.argv[2], engine=Here(parts=3))
 """
 ELSEWHERE = {"created-folders", "built-aside", "folder-made", "erased", "backup-written"}
 QUICK = {"before-commit"}
+KILLED: dict[str, tuple[Publisher, TwoTables | None]] = {
+    "one table": (PUBLISHERS["tau-safety"], None),
+    "two tables": (PUBLISHERS["tau-safety"], TwoTables(4)),
+    "value-blind": (ValueBlind(size=20, n=2, m=2, max_determined=0.5), TwoTables(4)),
+}
 
 
-@pytest.mark.parametrize("form", [None, TwoTables(4)], ids=["one table", "two tables"])
+@pytest.mark.parametrize("case", KILLED)
 @pytest.mark.parametrize(
     "point", quick([p for p in crash_points.POINTS if p not in ELSEWHERE], QUICK.__contains__)
 )
 def test_a_killed_publisher_leaves_the_old_series_or_the_new_one(
-    tmp_path: Path, point: str, form: TwoTables | None
+    tmp_path: Path, point: str, case: str
 ) -> None:
-    made = series(tmp_path / "s", PUBLISHERS["tau-safety"], form=form)
+    publisher, form = KILLED[case]
+    made = series(tmp_path / "s", publisher, form=form)
     first, second, third = write(tmp_path, weeks(120, 3))
     made.publish(first, engine=Here(parts=3))
     command = [sys.executable, "-c", DRIVER, str(made.root), str(second)]

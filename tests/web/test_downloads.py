@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import two_tables
-from desk_client import TestClient, desk, make_series, view
-from republish import Series
+from desk_client import SCHEMA, TestClient, desk, make_series, view
+from republish import Series, TauSafety
 from republish.parts import Here
 from republish.publishing.maintenance import withdraw
 from republish.web.watch import Watch
@@ -148,3 +149,18 @@ def test_one_look_measures_what_was_written_last_first(root: Path) -> None:
     assert Watch(0).altered(ledger) == {}
     (root / "releases/0002/about.json").write_text("{}")
     assert Watch(0).altered(ledger) == {2: ["about.json"]}
+
+
+def test_an_adopted_release_is_marked_and_not_handed_out(tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "visits", SCHEMA, TauSafety(m=3), seed=5)
+    series.adopt(view(1).drop("patient").with_columns(age=pl.lit("[0-99]")), view=view(1))
+    series.publish(view(2))
+    series.ledger.close()
+    with desk(tmp_path) as client:
+        assert '<span class="chip">adopted</span>' in client.get("/s/visits").text
+        page = client.get("/s/visits/r/1").text
+        assert "Another tool made this release" in page and "/r/1/files/" not in page
+        refused = client.get(TABLE)
+        assert refused.status_code == 404
+        assert "made by another tool" in refused.json()["error"]["message"]
+        assert client.get(TABLE.replace("/1/", "/2/")).status_code == 200

@@ -268,13 +268,13 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         for frame, start in zip(everybody, history.group_start, strict=False)
     ]
     promises = series.policy.promises["series"]
-    history = replace(history, rule=rule_of(promises, known), forgotten=np.unique(_joined(gone)))
+    adopted = sum(entry.adopted for entry in series.records)
+    rule = rule_of(promises, known, adopted)
+    history = replace(history, rule=rule, forgotten=np.unique(_joined(gone)))
     if "value-blind" not in promises:
         return history
-    held = [
-        frame.clear() if one.held is None else one.held.table()
-        for one, frame in zip(members, seen, strict=True)
-    ]
+    nobody = pl.DataFrame(schema={"person": pl.String, "group": pl.Int32, "code": pl.Int32})
+    held = [nobody if one.held is None else one.held.table() for one in members]
     return replace(history, snapshots=_snapshots(history, tables, codes, held))
 
 

@@ -6,8 +6,8 @@ whom it counts, none of its rows is nobody's, a change shows when the batch coun
 Attacks that ask how values follow each other in time, or who fits a cell, look at the people who are there instead.
 
 With closed batches one release may count somebody twice: a life that ended and is held, and the next one in a batch of
-its own. A life that overlaps a later one of the same person goes by a name of its own. What is lost is that the two
-differ; whose they are is kept, so that people are counted and compromised once.
+its own. A life that overlaps the next one of the same person, and what came before it, goes by a name of its own. What
+is lost is that the two differ; whose they are is kept, so that people are counted and compromised once.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def lives_apart(
 ) -> tuple[IntArray, IntArray]:
     """The name of every appearance, so that no name is in a release twice; and who bears each name.
 
-    The first `people` names are those of the people. A run of releases in which somebody is counted with one code goes
-    by another where a run of hers begins before it has ended. Of two runs of one code at a time it is not known which
-    goes on as which, and does not matter: both have this code.
+    The first `people` names are those of the people. Runs of releases in which somebody is counted with one code go by
+    another, up to one that has not ended when the next begins, and by her own from the last such on. Of two runs of one
+    code at a time it is not known which goes on as which, and does not matter: both have this code.
     """
     values = int(code.max(initial=0)) + 1
     order = np.lexsort((release, code, person))
@@ -42,10 +42,15 @@ def lives_apart(
     follower = np.append(first[by_start][1:], 0)[: len(first)]
     overlaps = np.zeros(len(first), dtype=np.bool_)
     overlaps[by_start] = mine & (last[by_start] >= follower)
-    name = np.where(overlaps, people + np.cumsum(overlaps) - 1, bearer)
+    ends = np.flatnonzero(overlaps[by_start])  # of the names that are not her own
+    following = np.searchsorted(ends, np.arange(len(first)))
+    other = np.append(ends, len(first))[following]
+    hers = np.append(bearer[by_start], -1)[other] == bearer[by_start]
+    name = np.empty(len(first), dtype=np.int64)
+    name[by_start] = np.where(hers, people + following, bearer[by_start])
     found = np.empty(len(person), dtype=np.int64)
     found[order] = name[run]
-    return found, np.concatenate([np.arange(people), bearer[overlaps]]).astype(np.int64)
+    return found, np.concatenate([np.arange(people), bearer[by_start][ends]]).astype(np.int64)
 
 
 def _twins(key: IntArray) -> IntArray:

@@ -71,15 +71,15 @@ def scored(
     for first, last in pairwise(bounds):
         here = np.flatnonzero(counted[first:last]) + first
         who = None if history.bearer is None else history.who[here]
-        figures = (confidence[here], determined[here], None if gain is None else gain[here])
-        releases.append(summed(*(None if one is None else worst(one, who) for one in figures)))
+        most = None if gain is None else worst(gain[here], who)
+        releases.append(summed(worst(confidence[here], who), worst(determined[here], who), most))
     person = history.who[counted]
     risk = highest(history.real, person, confidence[counted])
     attacked = np.isfinite(risk)
     ever = np.zeros(history.real, dtype=np.bool_)
     ever[person[determined[counted]]] = True
-    most = None if gain is None else highest(history.real, person, gain[counted])[attacked]
-    overall = summed(risk[attacked], ever[attacked], most)
+    gains = None if gain is None else highest(history.real, person, gain[counted])[attacked]
+    overall = summed(risk[attacked], ever[attacked], gains)
     risk[~attacked] = np.nan
     return Scored(overall, tuple(releases), risk)
 

@@ -9,6 +9,7 @@ import typer
 
 from republish import __version__
 from republish.cli import (
+    adopt,
     attack,
     backup,
     export,
@@ -45,6 +46,7 @@ app.command("demo", rich_help_panel=_FIRST)(setup.demo)
 app.command("generate", rich_help_panel=_FIRST)(setup.generate)
 app.command("init", rich_help_panel=_FIRST)(init.init)
 app.command("learn", rich_help_panel=_FIRST)(setup.learn)
+app.command("adopt", rich_help_panel=_FIRST)(adopt.adopt)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
 app.command("export", rich_help_panel=_EVERY)(export.export)
 app.command("amend", rich_help_panel=_EVERY)(publish.amend)

@@ -56,7 +56,8 @@ def history(series: Folder, as_json: Json = False) -> None:
         say_json({"series": str(series), "releases": lines, "other_entries": others, "head": head})
         return
     if lines:
-        columns = _COLUMNS if opened.policy.form is None else _TWO_TABLE_COLUMNS
+        two = any("batches" in line for line in lines)
+        columns = _TWO_TABLE_COLUMNS if two else _COLUMNS
         columns = columns | _KEPT_COUNTS if opened.policy.publisher.keeps_counts else columns
         say_table(list(columns.values()), [[_shown(line, key) for key in columns] for line in lines])
     else:
@@ -100,7 +101,7 @@ _KEPT_COUNTS = {"suppressed": "waiting", "counterfeits": "held"}
 
 def _shown(line: dict[str, Any], key: str) -> Any:
     """A figure of the history; where nothing was suppressed or added, the column stays empty and is left out."""
-    return line[key] or None if key in ("suppressed", "counterfeits", "status") else line[key]
+    return line[key] or None if key in ("suppressed", "counterfeits", "status") else line.get(key)
 
 
 def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
@@ -114,7 +115,9 @@ def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
         "penalty": payload["measures"]["penalty"],
         "highest_risk": payload["measures"]["prosecutor_risk"]["highest"],
         "gate": "passed" if payload.get("gate", {}).get("passed") else None,
-        "status": "withdrawn" if withdrawn else "",
+        "status": ", ".join(
+            word for word, true in (("adopted", entry.adopted), ("withdrawn", withdrawn)) if true
+        ),
         "digest": entry.digest,
     }
 
@@ -154,7 +157,8 @@ def show(
     if as_json:
         say_json(document)
         return
-    say(f"release {release} as of {document['as_of']}" + (" (withdrawn)" if document["withdrawn"] else ""))
+    marks = ", ".join(word for word in ("adopted", "withdrawn") if document.get(word))
+    say(f"release {release} as of {document['as_of']}" + (f" ({marks})" if marks else ""))
     arrivals = document["arrivals"]
     order = ("new", "returned", "left", "changed_value", "changed_quasi_identifiers")
     say_table(("people", "number"), [(key.replace("_", " "), arrivals[key]) for key in order])
@@ -171,6 +175,13 @@ def show(
     )
     for sentence in bounds_in(checks):
         say(f"bound: {sentence}")
+    if "adopted" in document:
+        from republish.cli.adopt import say_adopted
+        from republish.show.adopted import assumed
+
+        for sentence in assumed(document["adopted"]):
+            say(sentence)
+        say_adopted(document["adopted"])
     if "gate" in document:
         _say_passed(document["gate"])
     say(f"files: {document['folder']}")
@@ -211,7 +222,9 @@ def _show_series(series: Series, as_json: bool) -> None:
     if as_json:
         say_json({"policy": policy.document(), "promises": policy.promises, "releases": len(series.records)})
         return
-    say(f"{series.root}: {len(series.records)} releases")
+    adopted = series.ledger.entries().adopted
+    before = f", the first {adopted} adopted from elsewhere" if adopted else ""
+    say(f"{series.root}: {len(series.records)} releases{before}")
     say(f"publisher: {publisher.name}. {publisher.summary}")
     say(f"source: {publisher.paper}")
     given = ", ".join(f"{key} = {number(value)}" for key, value in parameters_of(publisher).items())

@@ -121,7 +121,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
     from republish.publishing.about import takes_returns_for_new
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
-    _say_size(done, series.policy.publisher.keeps_counts)
+    say_size(done, series.policy.publisher.keeps_counts)
     people = done.arrivals
     say(
         f"  {number(people.new)} new, {number(people.returned)} returned, {number(people.left)} left; "
@@ -160,7 +160,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         say(f"  files: {done.folder}")
 
 
-def _say_size(done: Published, keeps_counts: bool) -> None:
+def say_size(done: Published, keeps_counts: bool = False) -> None:
     """How much was published, in one table or in two; and where batches keep counts, whom they count as before."""
     found, penalty = done.two_tables, f"certainty penalty {done.measures.penalty:.4f}"
     if found is None:

@@ -110,12 +110,19 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
         for release, verification in found.releases.items():
             _say_broken(f"release {release}: ", verification)
         records = opened.records
-        promised = records[-1].payload["promises"] if records else opened.policy.promises
+        adopted = sum(entry.adopted for entry in records)
+        own = len(records) > adopted
+        promised = records[-1].payload["promises"] if own else opened.policy.promises
         if found.holds:
             say(
                 f"verified: {len(found.releases)} releases, chain and files intact, {promised_of_groups(promised)}; "
                 f"over the series: {'; '.join(promised['series']) or 'nothing promised'}"
             )
+            if adopted:
+                say(
+                    f"          of releases 1 to {adopted}, made by another tool, nothing is promised but that they "
+                    "are as they were adopted"
+                )
             _say_extended(found)
             for promise in found.not_recomputable:
                 say(

@@ -36,8 +36,8 @@ Progress = Callable[[str], None]
 class Coming:
     """A release that was verified and is not committed: the table, its view, and who is in which group.
 
-    In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved.
-    `held` are those whom batches count as they were.
+    In two tables `cell` is everybody's group in the table of people, and `moved` how far frames of columns moved. One
+    that is to be `adopted` was made by another tool. `held` are those whom batches count as they were.
     """
 
     release: AnyRelease
@@ -46,6 +46,7 @@ class Coming:
     cell: IntArray | None = None
     moved: Mapping[str, float] = field(default_factory=dict)
     held: Membership | None = None
+    adopted: bool = False
 
     @property
     def payload(self) -> dict[str, Any]:

@@ -274,6 +274,8 @@ def recorded_problems(gate: Gate | None, releases: Sequence[Entry]) -> list[str]
     for number, entry in enumerate(releases, start=1):
         published += entry.payload["rows"] - entry.payload["suppressed"]
         recorded = entry.payload.get("gate")
+        if entry.adopted:
+            continue  # what was published before cannot be refused
         if recorded is None:
             problems.append(f"release {number} records no verdict of the gate")
             continue

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from republish.errors import LedgerError
 
-KINDS = ("init", "release", "amend", "withdraw", "forget", "adopt", "migrate")
-WITH_RELEASE = ("release", "adopt")
+ADOPT = "adopt"
+"""The kind of entry that brings in a release which another tool made before the series began."""
+KINDS = ("init", "release", "amend", "withdraw", "forget", ADOPT, "migrate")
+WITH_RELEASE = ("release", ADOPT)
 """The kinds of entry that bring a new release into the series."""
 
 START = "0" * 64
@@ -30,6 +32,11 @@ class Entry:
     payload: dict[str, Any]
     previous: str
     digest: str
+
+    @property
+    def adopted(self) -> bool:
+        """Whether it brought in a release that another tool made before."""
+        return self.kind == ADOPT
 
 
 class Record(NamedTuple):

@@ -27,6 +27,11 @@ class LedgerEntries(tuple[Entry, ...]):
     def releases(self) -> tuple[Entry, ...]:
         return tuple(entry for entry in self if entry.kind in WITH_RELEASE)
 
+    @cached_property
+    def adopted(self) -> int:
+        """How many releases another tool made; they come before all others."""
+        return sum(entry.adopted for entry in self.releases)
+
     def record(self, number: int) -> Entry:
         if not 1 <= number <= len(self.releases):
             raise LedgerError(f"there is no release {number}; the series has {len(self.releases)}")

@@ -17,6 +17,8 @@ from republish.microdata import Microdata
 
 Signature = tuple[int, ...]
 NO_SIGNATURE = -1
+ANEW = "anew"
+"""The column of who has no signature, because another tool made the only groups she was in, of too few values."""
 
 
 def group_signatures(
@@ -43,6 +45,27 @@ def remember_signatures(view: Microdata, grouping: Grouping, memory: Memory) -> 
 
     Signatures that nobody bears any more are dropped.
     """
+    return _without_unused(_signed(view, grouping, memory, 1))
+
+
+def remember_large_signatures(view: Microdata, grouping: Grouping, memory: Memory, least: int) -> Memory:
+    """The memory in which everyone in the view has the signature of their group, if it has `least` values.
+
+    Others keep the one they had while their value is in it. Whoever has none then is marked: she begins `ANEW`.
+    """
+    after = _signed(view, grouping, memory, least)
+    assert view.people is not None
+    entries, column = after.find(view.people), after.columns["signature"].copy()
+    domain = max(len(view.values), 1)
+    held = [place * domain + code for place, codes in enumerate(after.signatures) for code in codes]
+    lost = ~np.isin(column[entries].astype(np.int64) * domain + view.codes, np.array(held, dtype=np.int64))
+    column[entries[lost]] = NO_SIGNATURE
+    anew = after.columns.get(ANEW, np.zeros(after.size, dtype=np.int8)).copy()
+    anew[entries] = lost
+    return _without_unused(replace(after, columns={**after.columns, "signature": column, ANEW: anew}))
+
+
+def _signed(view: Microdata, grouping: Grouping, memory: Memory, least: int) -> Memory:
     assert view.people is not None
     number, found = group_signatures(
         grouping.group, view.codes, grouping.groups, grouping.counterfeit_group, grouping.counterfeit_code
@@ -52,18 +75,18 @@ def remember_signatures(view: Microdata, grouping: Grouping, memory: Memory) -> 
     places = np.empty(len(found) + 1, dtype=np.int32)
     places[-1] = NO_SIGNATURE  # what -1 points to
     for place, signature in enumerate(found):
+        if len(signature) < least:
+            places[place] = NO_SIGNATURE
+            continue
         places[place] = known.setdefault(signature, len(table))
         if places[place] == len(table):
             table.append(signature)
     column = memory.signature_column().copy()
     entries = memory.find(view.people)
     published = np.where(grouping.group >= 0, grouping.group, 0)
-    column[entries] = np.where(
-        grouping.group >= 0, places[number[published]] if len(number) else NO_SIGNATURE, column[entries]
-    )
-    return _without_unused(
-        replace(memory, columns={**memory.columns, "signature": column}, signatures=tuple(table))
-    )
+    now = places[number[published]] if len(number) else np.full(view.rows, NO_SIGNATURE)
+    column[entries] = np.where((grouping.group >= 0) & (now >= 0), now, column[entries])
+    return replace(memory, columns={**memory.columns, "signature": column}, signatures=tuple(table))
 
 
 def _without_unused(memory: Memory) -> Memory:

@@ -10,7 +10,7 @@ from republish.arrays import BoolArray
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
-from republish.memory.signatures import remember_signatures
+from republish.memory.signatures import remember_large_signatures, remember_signatures
 from republish.microdata import Microdata
 from republish.publishers.contract import Publisher
 from republish.requirements import (
@@ -92,3 +92,7 @@ class SignaturePublisher(Publisher):
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         return remember_signatures(view, grouping, memory)
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with signatures of at least m values; whoever had another one begins anew."""
+        return remember_large_signatures(view, grouping, memory, self.m)

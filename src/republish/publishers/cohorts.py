@@ -148,6 +148,15 @@ class Cohorts(SignaturePublisher):
         over = cohort[expected > (0 if last else self.max_determined) * people]
         return np.intersect1d(over, before.living)
 
+    @property
+    def needs_kept_past(self) -> bool:
+        """The bound counts stays in cohorts, and nobody may leave the people she was published with."""
+        return True
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory in which every group of the release is a cohort."""
+        return self.remember(view, grouping, memory)
+
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         before = look_back(view, memory, memory.release)
         stays, entry = continued(before.stays, sighted(view, before, grouping))

@@ -130,6 +130,19 @@ class Publisher(ABC):
         """Return the memory after that release: as it is, where nothing of a release matters for the next."""
         return memory
 
+    @property
+    def needs_kept_past(self) -> bool:
+        """Whether releases that another tool made count only where they keep all that is promised here."""
+        return False
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory after a release that another tool made: what promises over the series need of it.
+
+        Raises:
+            PolicyError: no release that follows could keep the promises.
+        """
+        return self.remember(view, grouping, memory) if self.series_promises else memory
+
     def in_two_tables(self) -> Publisher:
         """Return the publisher whose groups are the batches of two tables: whole, never cut for the sake of space.
 

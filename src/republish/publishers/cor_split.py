@@ -143,15 +143,24 @@ class CorSplit(SignaturePublisher):
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with everyone's signature and the groups of the life she lives, of all releases."""
-        code = memory.columns["code"]
-        changed = memory.columns.get(_LIFE_CODE, code) != code
-        columns = {
-            name: np.where(changed, 0, column) if name.startswith(_GROUP_IN) else column
-            for name, column in memory.columns.items()
-        }
-        now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
-        columns |= {f"{_GROUP_IN}{memory.release}": now.astype(np.int32), _LIFE_CODE: code.copy()}
-        return super().remember(view, grouping, replace(memory, columns=columns))
+        return super().remember(view, grouping, _with_groups(memory))
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the same, with signatures of at least m values; whoever had another one begins anew."""
+        return super().remember_adopted(view, grouping, _with_groups(memory))
+
+
+def _with_groups(memory: Memory) -> Memory:
+    """The memory with the groups of the life that everyone lives, of all releases."""
+    code = memory.columns["code"]
+    changed = memory.columns.get(_LIFE_CODE, code) != code
+    columns = {
+        name: np.where(changed, 0, column) if name.startswith(_GROUP_IN) else column
+        for name, column in memory.columns.items()
+    }
+    now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
+    columns |= {f"{_GROUP_IN}{memory.release}": now.astype(np.int32), _LIFE_CODE: code.copy()}
+    return replace(memory, columns=columns)
 
 
 def _whole(number: object) -> bool:

@@ -49,6 +49,7 @@ from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
+from republish.memory.signatures import group_signatures
 from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, gathered, recall
 from republish.publishers._cohorts.past import look_back, sighted
@@ -160,6 +161,26 @@ class TauSafety(SignaturePublisher):
         if self.signatures == "any":
             bound = bound & ~past.present & (len(view.values) - past.sizes >= self.m)
         return past.within & ((past.code == view.codes) | bound), bound
+
+    @property
+    def needs_kept_past(self) -> bool:
+        """A bound counts stays in buckets, and nobody may leave the people she was published with."""
+        return self._bounded
+
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Return the memory with signatures of at least m values; with a bound, every batch must be a whole bucket."""
+        if not self._bounded:
+            return super().remember_adopted(view, grouping, memory)
+        number, _ = group_signatures(
+            grouping.group, view.codes, grouping.groups, grouping.counterfeit_group, grouping.counterfeit_code
+        )
+        if len(np.unique(number)) < len(number):
+            raise PolicyError(
+                f"{self.name} publishes everyone who hides in the same values in one batch, and so keeps people "
+                "together only if no two batches of an adopted release have the same values; some have. Begin a series "
+                "in one table, or one with cohorts"
+            )
+        return self.remember(view, grouping, memory)
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.

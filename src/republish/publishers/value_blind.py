@@ -179,6 +179,13 @@ class ValueBlind(Publisher):
         given = _weights_in(self.weights)
         return np.array([given.get(axis.column.name, 1.0) for axis in view.axes])
 
+    def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """Refuse: nothing tells how another tool put people together."""
+        raise PolicyError(
+            f"{self.name} promises that no value decides who is with whom, and cannot say so of releases that another "
+            "tool made; begin a series without them, or one with another publisher"
+        )
+
     def _require_diverse(self, view: Microdata, past: BatchPast) -> None:
         """Refuse a first view in which one value is too frequent for any batch; fewer than n people are in none."""
         often = int(np.bincount(view.codes).max(initial=0))

@@ -40,11 +40,12 @@ class Size(NamedTuple):
 
 
 def about_release(
-    policy: Policy, number: int, as_of: str, size: Size, *, text: bool = True
+    policy: Policy, number: int, as_of: str, size: Size, *, adopted: int = 0, text: bool = True
 ) -> dict[str, Any]:
     """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
 
-    `text` says whether two tables lie there as text too, with a script that reads them.
+    `adopted` is the number of releases that other tools made before. `text` says whether two tables lie there as text
+    too, with a script that reads them.
 
     Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
     attacks found is not told: it would say how far the release is from the limit.
@@ -69,7 +70,11 @@ def about_release(
         ],
         "requirements": promises["one_table"],
         "promised_over_the_series": promises["series"],
-        "not_promised_over_the_series": [*limits_of_one_release(policy), *limits_of(policy)],
+        "not_promised_over_the_series": [
+            *limits_of_one_release(policy),
+            *limits_of(policy),
+            *limits_of_adopted(adopted),
+        ],
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
@@ -80,6 +85,37 @@ def about_release(
         document["form"] |= {R_SCRIPT: _READS} if text else {}
         document["every_cell_of_people_satisfies"] = [policy.form.requirement.describe()]
     return document if policy.gate is None else document | {"gate": {**policy.gate.public(), "passed": True}}
+
+
+def about_adopted(policy: Policy, number: int, as_of: str, size: Size) -> dict[str, Any]:
+    """A JSON document about a release that another tool made: its numbers, and that nothing is promised of it."""
+    return {
+        "release": number,
+        "as_of": as_of,
+        "adopted": (
+            "Another tool made this release before the series began. It is kept here in the form of this tool, so that "
+            "later releases count with it; what was handed out is what that tool wrote."
+        ),
+        "rows": size.rows,
+        "groups": size.groups,
+        "every_group_satisfies": [],
+        "requirements": "",
+        "promised_over_the_series": [],
+        "columns": _columns(policy.schema),
+        "tool": f"republish {republish.__version__}",
+    } | ({} if size.batches is None else {"batches": size.batches})
+
+
+def limits_of_adopted(adopted: int) -> list[str]:
+    """What is not promised where other tools made the first releases of a series."""
+    if not adopted:
+        return []
+    which = "Release 1 was" if adopted == 1 else f"Releases 1 to {adopted} were"
+    return [
+        f"{which} made by another tool before this series began, and nothing is promised of what they give away, alone "
+        f"or together. Promises over the series hold from release {adopted + 1} on, and count with earlier groups as "
+        "far as these could be kept; cells of people of earlier releases may cross later ones."
+    ]
 
 
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."

@@ -126,6 +126,11 @@ class _Files:
 
     def __init__(self, series: Series, number: int, withdrawn: bool) -> None:
         self._ledger = series.ledger
+        if series.record(number).adopted:
+            raise ExportError(
+                f"release {number} was made by another tool and adopted; hand out what that tool wrote, for here it "
+                "also says which values are nobody's"
+            )
         if number in series.withdrawn() and not withdrawn:
             raise ExportError(
                 f"release {number} was withdrawn, and is not handed out again; whoever needs it all the same gives "

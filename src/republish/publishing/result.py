@@ -31,13 +31,56 @@ class ReleaseOptions:
 
 
 @dataclass(frozen=True)
+class AdoptOptions:
+    """What `Series.adopt` is told besides the tables and the view."""
+
+    as_of: str | None = None
+    dry_run: bool = False
+    groups: str | None = None
+    meant: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What was assumed of a release that another tool made, and how far it keeps what the series promises.
+
+    Attributes:
+        stated: whether the view says who was in which group; else everybody was put where she fits.
+        left_out: people of the view who are in no group.
+        elsewhere: people who could be in another group too; one way to put all people was taken.
+        nobodys: published values that nobody in the view was found for; they count as counterfeits.
+        starred: rows of the table that say nothing but `*` and were left out.
+        without_role: columns of the table that the schema has no role for; they were left out.
+        anew: published people without a set of values that could be kept; promises begin anew for them.
+        promises: checks of what the series promises of its own releases.
+        attacks: what attacks find in all releases so far, by name.
+        gate: which limits of the gate all releases so far break; none of the series' own would pass.
+    """
+
+    stated: bool
+    left_out: int
+    elsewhere: int
+    nobodys: int
+    starred: int
+    without_role: tuple[str, ...]
+    anew: int
+    promises: tuple[dict[str, Any], ...]
+    attacks: dict[str, dict[str, Any]]
+    gate: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Published:
     """What one `publish` did: the numbers of the release, its verification, and where its files are.
 
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
-    later release. Of a dry run, `sample` is the head of every table.
+    later release. Of a dry run, `sample` is the head of every table. `adopted` tells of a release of another tool.
     """
 
     number: int
@@ -54,6 +97,7 @@ class Published:
     meant: tuple[str, ...] = ()
     two_tables: TwoTableCounts | None = None
     waiting: int = 0
+    adopted: Adopted | None = None
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,6 +118,8 @@ class Published:
             document["two_tables"] = self.two_tables.as_dict()
         if self.waiting:
             document["waiting"] = self.waiting
+        if self.adopted is not None:
+            document["adopted"] = self.adopted.as_dict()
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

@@ -75,6 +75,7 @@ class Maker(ABC):
         self.policy, self.schema = series.policy, series.schema
         records = series.records
         self.number = len(records) + 1
+        self.adopted = sum(entry.adopted for entry in records)
         self.last_rows = records[-1].payload["rows"] if records else 0
         self.secret = series.secret()
         self.open = ExitStack()
@@ -180,7 +181,9 @@ class OneProcess(Maker):
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
         size = size._replace(waiting=self.waiting)
-        release.write(draft.folder, about_release(self.policy, self.number, as_of, size))
+        release.write(
+            draft.folder, about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
+        )
         draft.adopt_release()
         del release  # what is checked is read back
         crash_points.reach("release-written")

@@ -162,6 +162,10 @@ class Piece:
         """The entries of everyone, as they stand after the release."""
         return sight(self.view, self.digests, group, self.terms.number, self.memory)
 
+    def after(self, known: Memory) -> Memory:
+        """What the publisher remembers after the release, of what is known of everyone."""
+        return self.terms.publisher.remember(self.view, self.grouping, known)
+
 
 @dataclass(frozen=True)
 class ValuesPiece(Piece):
@@ -232,7 +236,7 @@ class CheckedPiece:
         """The memory after the release; refused unless it believes what the release says of everyone."""
         piece, reasoning = self.piece, self.piece.terms.reasoning
         known = piece.memory.merged(seen)
-        after = piece.terms.publisher.remember(piece.view, piece.grouping, known)
+        after = piece.after(known)
         if reasoning is not None and self.shown is not None:
             require_beliefs(reasoning, self.shown, self.placed.group, known, after)
         return after

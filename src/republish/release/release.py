@@ -182,7 +182,7 @@ def build_release(
     order = secret.permutation(len(group), *label, "rows")
     columns = [column.gather(source[order]) for column in view.insensitive.get_columns()]
     if view.schema.sensitive is not None:
-        columns.append(_plain_numbers(view.values).gather(codes[order]).rename(view.schema.sensitive.name))
+        columns.append(plain_numbers(view.values).gather(codes[order]).rename(view.schema.sensitive.name))
     counterfeits = np.bincount(grouping.counterfeit_group, minlength=groups)[place]
     release = Release(view.schema, group[order], cells, pl.DataFrame(columns), counterfeits, level)
     return release, group_of_row
@@ -193,7 +193,7 @@ def drawn_numbers(groups: int, secret: Secret, *label: object) -> IntArray:
     return (secret.permutation(groups, *label, "groups") + 1).astype(np.int32)
 
 
-def _plain_numbers(values: pl.Series) -> pl.Series:
+def plain_numbers(values: pl.Series) -> pl.Series:
     """Sensitive numbers as whole numbers where they all are."""
     whole = values.dtype.is_float() and bool((values.drop_nulls() % 1 == 0).all())
     return values.cast(pl.Int64) if whole else values

@@ -14,6 +14,7 @@ from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
+from republish.show.adopted import assumed, kept_and_found
 from republish.show.numbers import percent
 from republish.show.promises import words_on_groups
 
@@ -38,6 +39,11 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "tables": tables_of(facts),
         "form": _form(facts),
         "parameters": _parameters(facts),
+        "adopted": [
+            {"number": one.number, "assumed": assumed(one.adopted), "found": kept_and_found(one.adopted)}
+            for one in facts.releases
+            if one.adopted
+        ],
         "checks": checks_over_time(facts.releases),
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),

@@ -28,7 +28,8 @@ class ReleaseFacts:
 
     `checks` are the promises that were recomputed from the files before it was committed, `gate` the verdict of the
     policy's gate. `two_tables` is what was counted where people and values are published apart. `files` maps what may
-    leave the house to its BLAKE2b-256 digest. `digest` is that of the entry.
+    leave the house to its BLAKE2b-256 digest. `digest` is that of the entry. `adopted` is what was found when a release
+    that another tool made was taken in.
     """
 
     number: int
@@ -48,6 +49,7 @@ class ReleaseFacts:
     files: dict[str, str]
     tool: str
     two_tables: dict[str, Any] | None = None
+    adopted: dict[str, Any] | None = None
 
     @property
     def published(self) -> int:
@@ -196,6 +198,7 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             digest=entry.digest,
             files={name.split("/", 2)[2]: found["digest"] for name, found in published.items()},
             two_tables=payload.get("two_tables"),
+            adopted=payload.get("adopted"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

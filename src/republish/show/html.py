@@ -167,6 +167,7 @@ def _release_line(payload: Mapping[str, Any], withdrawn: bool) -> dict[str, Any]
         **_sizes(payload),
         "penalty": measures["penalty"],
         "highest risk": measures["prosecutor_risk"]["highest"],
+        "adopted": "adopted" in payload,
         "withdrawn": withdrawn,
     }
 

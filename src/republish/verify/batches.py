@@ -29,6 +29,8 @@ from republish.verify.cohorts import DETERMINED, labelled
 from republish.verify.promises import AuditedRelease, meaning_of
 
 BLIND, OPEN, CLOSED = "value-blind", "open-batches", "closed-batches"
+ABOUT_BATCHES = (BLIND, OPEN, CLOSED, DETERMINED)
+"""The promises that are checked from whom batches count, where batches are value-blind."""
 _SAME = [*KEY, "code", "cohort", "rank"]
 _ROWS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(KEY, pl.UInt64),
@@ -147,15 +149,16 @@ class Renewals:
 
 
 def _lines(rows: pl.DataFrame, earlier: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Which batch goes on with which, and how many people are not with those whom they were with."""
+    """Which batch goes on with which, and how many people are not with those whom they were with.
+
+    Somebody may be held with a value twice, in two batches; whoever is there has one last life.
+    """
     same = [*KEY, "code"]
-    once = (
-        frame.filter((pl.col(KEY[0]) != 0) | (pl.col(KEY[1]) != 0)).filter(~pl.struct(same).is_duplicated())
-        for frame in (rows, earlier)
-    )
-    now, then = once
-    goes_on = pl.col("held") | pl.col("last")
-    pairs = now.join(then, on=same, how="inner").filter(goes_on).group_by("group", "cohort").len()
+    someone = rows.filter((pl.col(KEY[0]) != 0) | (pl.col(KEY[1]) != 0))
+    once = ~pl.struct(same).is_duplicated()
+    here = someone.filter(~pl.col("held")).join(earlier.filter("last"), on=same, how="inner")
+    held = someone.filter(once).filter("held").join(earlier.filter(once), on=same, how="inner")
+    pairs = pl.concat([here, held]).group_by("group", "cohort").len()
     apart = pairs.filter(pl.col("group").is_duplicated() | pl.col("cohort").is_duplicated())
     lines = pairs.sort("len", descending=True).unique("group", keep="first", maintain_order=True)
     lines = lines.unique("cohort", keep="first", maintain_order=True)

@@ -55,7 +55,7 @@ class Rebuilt:
             row=pl.Series(now.members.row, dtype=pl.UInt64),
             code=pl.Series(now.members.code, dtype=pl.Int32),
             group=pl.Series(now.members.group, dtype=pl.Int32),
-            signature=pl.coalesce(now.borne, "signature"),  # who is left out keeps the one she had
+            signature=_kept(now, known["signature"]),
             life=_life(known, now.members.code),
         )
         seen = seen.filter(pl.Series(now.members.someone)).unique(KEY, keep="first")
@@ -96,6 +96,19 @@ class Rebuilt:
             stored = memory.columns.get(f"group@{release}", np.zeros(memory.size, dtype=np.int32))
             wrong |= stored != _groups(lives, groups)
         return int(np.count_nonzero(wrong))
+
+
+def _kept(now: AuditedRelease, before: pl.Series) -> pl.Series:
+    """Everyone's signature after a release: who is left out keeps the one she had.
+
+    Where another tool made the release she keeps it only while her value is in it.
+    """
+    pair = pl.DataFrame({"now": now.borne, "before": before.cast(pl.String)})
+    signature = pl.coalesce("now", "before")
+    if now.adopted:
+        code = pl.Series(now.members.code).cast(pl.String)
+        signature = pl.when(signature.str.split(",").list.contains(code)).then(signature)
+    return pair.select(signature).to_series()
 
 
 def sentences(wrong: Mapping[str, int]) -> list[str]:

@@ -102,6 +102,7 @@ class AuditedRelease:
     cells: ShownCells | None = None  # where people and values are published in two tables
     published: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     clock: pl.DataFrame | None = None  # where batches were not all counted in this release
+    adopted: bool = False  # made by another tool
 
     @cached_property
     def borne(self) -> pl.Series:
@@ -137,6 +138,18 @@ def signatures_in(group: IntArray, codes: IntArray, values: int, groups: int = 0
     numbers = pl.DataFrame({"group": pl.Series(np.arange(1, top + 1), dtype=pairs["group"].dtype)})
     of_group = numbers.join(spelled, on="group", how="left", maintain_order="left")["code"]
     return Signatures(of_group, values, pairs)
+
+
+def signatures_to_keep(found: Signatures, promises: Iterable[str]) -> Signatures:
+    """The signatures of a release that another tool made: those with as many values as are promised, null for others.
+
+    Nobody can be promised to keep a smaller one.
+    """
+    bounds = (promise.partition("=")[::2] for promise in promises)
+    least = max((int(m) for name, m in bounds if name in ABOUT_SIGNATURES and m), default=1)
+    enough = found.of_group.str.count_matches(",", literal=True) + 1 >= least
+    kept = pl.select(pl.when(enough).then(found.of_group)).to_series()
+    return found._replace(of_group=kept)
 
 
 def no_signatures(groups: int) -> Signatures:

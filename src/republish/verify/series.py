@@ -167,7 +167,7 @@ class Audit(ABC):
         new_lives, unreliable = 0, list[int]()
         for done, entry in enumerate(self.records, start=1):
             number = entry.release or done
-            if entry.payload["promises"] != promises:
+            if not entry.adopted and entry.payload["promises"] != promises:
                 problems.append(f"release {number} records other promises than the policy makes")
             found = self.pieces(entry)
             if found is None:
@@ -210,11 +210,12 @@ class Audit(ABC):
             values,
             of_people=walk.of_people(entry),
             cells=self._cells(entry),
+            adopted=entry.adopted,
         )
 
     def _cells(self, entry: Entry) -> ShownCells | None:
-        """The cells of people of a release in two tables."""
-        if self.walk.of_people(entry) is None:
+        """The cells of people of a release in two tables; those that another tool made follow no cuts of ours."""
+        if entry.adopted or self.walk.of_people(entry) is None:
             return None
         number = entry.release or 0
         with stored_release(self.series.ledger.folder(number)) as stored:

@@ -34,7 +34,7 @@ class CheckedPieces:
 
     `repeated` rows of the membership name somebody whom others name too. `same` are the checks of CSV tables, where
     they are not among those of the pieces. In two tables the pieces are whole batches, and `cells` what was found in
-    whole cells of people.
+    whole cells of people. `over_series` are the checks of promises that one task made for all pieces.
     """
 
     found: Sequence[Verification]
@@ -43,6 +43,7 @@ class CheckedPieces:
     repeated: int
     same: Sequence[Check] = ()
     cells: CheckedCells | None = None
+    over_series: Sequence[Check] = ()
 
     def together(self) -> Verification:
         found = verified(self.found, self.requirements)
@@ -51,6 +52,9 @@ class CheckedPieces:
         checks = [
             self._with_repeated(check) if check.promise == MEMBERSHIP else check for check in found.checks
         ]
+        if self.over_series:
+            at = [check.promise for check in checks].index(MEMBERSHIP) + 1
+            checks[at:at] = self.over_series
         at = [check.promise for check in checks].index(STATISTICS) if self.same else 0
         checks[at:at] = self.same
         return replace(found, checks=tuple(checks))

@@ -54,13 +54,15 @@ def verify_release(
     requirements: Sequence[Requirement],
     of_people: Sequence[Requirement] | None = None,
     large: AtLarge | None = None,
+    strict: bool = True,
 ) -> Verification:
     """Check a stored release: its promises from the Parquet tables, and that the CSV tables say the same.
 
-    `of_people` is what every group of people satisfies, where there are two tables.
+    `of_people` is what every group of people satisfies, where there are two tables. Unless `strict` lines of people may
+    be nobody's.
     """
     with stored_release(folder) as stored:
-        return verify_stored_release(stored, schema, requirements, of_people, large, folder)
+        return verify_stored_release(stored, schema, requirements, of_people, large, folder, strict)
 
 
 def verify_stored_release(
@@ -70,10 +72,11 @@ def verify_stored_release(
     of_people: Sequence[Requirement] | None = None,
     large: AtLarge | None = None,
     folder: Path | None = None,
+    strict: bool = True,
 ) -> Verification:
     """Check the tables of a stored release, and those as text where there is a `folder` with them.
 
-    Of a part, groups whole, `large` is the table that closeness is measured by.
+    Of a part, groups whole, `large` is the table that closeness is measured by. For `strict` see `verify_release`.
     """
     if (of_people is not None) != stored.two:
         wanted = "one table" if of_people is None else "two tables"
@@ -83,7 +86,8 @@ def verify_stored_release(
         return verify_stored(stored.people, schema, requirements, large, csv)
     found = _both(stored, schema, requirements, of_people, large)
     same = [] if folder is None else _same(stored, folder, schema)
-    return found.with_checks(*same, counterfeits_fit(stored.values), batches_fit(stored))
+    fit = [batches_fit(stored)] if strict else []
+    return found.with_checks(*same, counterfeits_fit(stored.values), *fit)
 
 
 def verify_two_tables(
@@ -98,6 +102,25 @@ def verify_two_tables(
     People name their batch in a column `batch`; values have the columns batch, the sensitive one, and count. Groups of
     people are the column `group`, else equal quasi-identifiers.
     """
+    table, counts = read_two_tables(people, values, schema)
+    found = verify_table(table.drop(BATCH), people_schema(schema), of_people)
+    stored = StoredRelease(GroupedTable(table), GroupedTable(counted_out(counts)))
+    of_values = verify_frame(stored.values, values_schema(schema), requirements)
+    assert schema.sensitive is not None
+    plain = {BATCH, COUNT, schema.sensitive.name}
+    labelled = Check(
+        "values: columns have roles",
+        set(counts.columns) <= plain,
+        "The table of values has the batch, the sensitive column and the count, and nothing that names people.",
+        None,
+        0,
+        0 if set(counts.columns) <= plain else counts.height,
+    )
+    return joined(found, of_values).with_checks(labelled, batches_fit(stored, strict=False))
+
+
+def read_two_tables(people: Any, values: Any, schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Two tables that any tool made, people and counted values, with batches of any name as numbers from 1 on."""
     if schema.sensitive is None:
         raise SchemaError(
             "two tables need a sensitive column, that of the table of values; label one in the schema"
@@ -110,25 +133,13 @@ def verify_two_tables(
         absent = [column for column in wanted if column not in frame.columns]
         if absent:
             raise SchemaError(f"the table of {name} needs a column {' and '.join(absent)}")
-    found = verify_table(table.drop(BATCH), people_schema(schema), of_people)
     table, counts = _numbered(table, counts)
     total = int(counts[COUNT].sum())
     if total > _MOST_A_PERSON * max(table.height, 1):
         raise ViewError(
             f"the table of values counts {total:,} values for {table.height:,} people; give the tables of one release"
         )
-    stored = StoredRelease(GroupedTable(table), GroupedTable(counted_out(counts)))
-    of_values = verify_frame(stored.values, values_schema(schema), requirements)
-    plain = {BATCH, COUNT, schema.sensitive.name}
-    labelled = Check(
-        "values: columns have roles",
-        set(counts.columns) <= plain,
-        "The table of values has the batch, the sensitive column and the count, and nothing that names people.",
-        None,
-        0,
-        0 if set(counts.columns) <= plain else counts.height,
-    )
-    return joined(found, of_values).with_checks(labelled, batches_fit(stored, strict=False))
+    return table, counts
 
 
 def _both(

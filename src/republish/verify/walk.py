@@ -34,6 +34,7 @@ from republish.verify.promises import (
     no_signatures,
     promise_checks,
     signatures_of,
+    signatures_to_keep,
 )
 from republish.verify.similarity import BeliefWalk, Shown
 from republish.verify.table import AtLarge
@@ -75,7 +76,12 @@ class Walk:
         self.published: IntArray = np.empty(0, dtype=np.int64)
 
     def requirements(self, entry: Entry) -> tuple[Requirement, ...]:
-        """What every group must satisfy, by the policy and by what was recorded with the release."""
+        """What every group must satisfy, by the policy and by what was recorded with the release.
+
+        Of a release that another tool made nothing is promised.
+        """
+        if entry.adopted:
+            return ()
         mine, recorded = (
             parse_requirements(promises["one_table"])
             for promises in (self.promises, entry.payload["promises"])
@@ -84,6 +90,8 @@ class Walk:
 
     def of_people(self, entry: Entry) -> tuple[Requirement, ...] | None:
         """What every group of people must satisfy, where people and values are published in two tables."""
+        if entry.adopted:
+            return () if "two_tables" in entry.payload else None
         stated = [p["people"] for p in (self.promises, entry.payload["promises"]) if "people" in p]
         return (
             tuple(dict.fromkeys(r for text in stated for r in parse_requirements(text))) if stated else None
@@ -91,6 +99,8 @@ class Walk:
 
     def over_series(self, entry: Entry) -> list[str]:
         """What is promised over the series, by the policy and by what was recorded with the release."""
+        if entry.adopted:
+            return []
         return list(dict.fromkeys([*self.promises["series"], *entry.payload["promises"]["series"]]))
 
     def check(self, promises: Iterable[str], now: AuditedRelease, sizes: IntArray) -> list[Check]:
@@ -157,7 +167,7 @@ class About(NamedTuple):
     `known` are the values that codes of all releases point into, `values` those known at this one. Where the release
     at hand is a part of one, `large` is the table it belongs to, and its last group has at least the number `groups`.
     In two tables `of_people` is what every group of people must satisfy, and `cells` are those groups. Of `batches`
-    alone the people are checked elsewhere.
+    alone the people are checked elsewhere. An `adopted` release was made by another tool.
     """
 
     number: int
@@ -171,6 +181,7 @@ class About(NamedTuple):
     of_people: tuple[Requirement, ...] | None = None
     cells: ShownCells | None = None
     batches: bool = False
+    adopted: bool = False
 
 
 def verify_members(
@@ -185,7 +196,9 @@ def verify_members(
         values = GroupedTable(stored_values(folder), stored_counterfeits(folder))
         found = verify_values(values, schema, stated.requirements, stated.large)
     else:
-        found = verify_release(folder, schema, stated.requirements, stated.of_people, stated.large)
+        found = verify_release(
+            folder, schema, stated.requirements, stated.of_people, stated.large, strict=not stated.adopted
+        )
     sizes, counterfeits = group_sizes(folder, stated.groups)
     fit = members_fit(folder, schema, members, stated.known, sizes, counterfeits)
     signatures = (
@@ -194,7 +207,16 @@ def verify_members(
         else no_signatures(len(sizes))
     )
     listed = np.arange(0 if schema.sensitive is None else len(schema.sensitive.closed or ()))
+    if stated.adopted:
+        signatures = signatures_to_keep(signatures, walk.promises["series"])
     now = AuditedRelease(
-        stated.number, members, signatures, shown, stated.cells, listed, stored_clock(folder)
+        stated.number,
+        members,
+        signatures,
+        shown,
+        stated.cells,
+        listed,
+        clock=stored_clock(folder),
+        adopted=stated.adopted,
     )
     return found.with_checks(fit, *walk.check(stated.promises, now, sizes))

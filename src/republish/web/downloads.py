@@ -58,7 +58,7 @@ def taken(series: Series, number: int, file: str, withdrawn: bool) -> Download:
     """A file of a release as it was published.
 
     Raises:
-        NotFound: the release has no such file, or a link lies in its place.
+        NotFound: the release has no such file, a link lies in its place, or another tool made it.
         Withdrawn: the release was withdrawn, and it was not said that it is wanted all the same.
         LedgerError: the file is not what the ledger recorded.
     """
@@ -67,6 +67,11 @@ def taken(series: Series, number: int, file: str, withdrawn: bool) -> Download:
     path = series.ledger.folder(number) / file
     if not may_leave(file) or recorded is None or (is_local(path) and path.resolve() != path):
         raise NotFound(f"release {number} has no such file; files of releases are {', '.join(FILES)}")
+    if series.record(number).adopted:
+        raise NotFound(
+            f"release {number} was made by another tool and adopted; hand out what that tool wrote, for here it also "
+            "says which values are nobody's"
+        )
     gone = number in series.withdrawn()
     if gone and not withdrawn:
         raise Withdrawn(

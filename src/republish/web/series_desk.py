@@ -131,7 +131,8 @@ class SeriesDesk:
         """The batches of a release in two tables, the largest first, each with the shares of its values."""
         with self.opened(name) as series:
             _require_release(number, len(series.records))
-            return None if series.policy.form is None else documents.batches(series.release(number))
+            two = "two_tables" in series.record(number).payload
+            return documents.batches(series.release(number)) if two else None
 
     def file(self, name: str, number: int, file: str, withdrawn: bool = False) -> Download:
         """A file of a release that may leave the house, exactly as the ledger recorded it; what is refused is noted.

@@ -211,9 +211,11 @@ def test_closed_batches_are_exact_and_never_sampled(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sampled_shares_of_open_batches_are_those_of_all_worlds(seed: int) -> None:
-    history = batches(seed, lives_of=4)
+    history = batches(seed, lives_of=6, values=2)
     found = linear(
-        history, np.zeros(history.people, dtype=np.bool_), budget=Budget(nodes=0, largest=0, sweeps=2000)
+        history,
+        np.zeros(history.people, dtype=np.bool_),
+        budget=Budget(nodes=0, largest=0, thorough=4, sweeps=2000),
     )
     every = worlds(history, set())
     assert every

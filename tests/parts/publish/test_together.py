@@ -12,6 +12,7 @@ import pytest
 
 from parts.changing import schema, views_of
 from parts.publish.test_two_tables import cells
+from parts.weeks import write
 from republish import CannotPublish, Series
 from republish.memory.batch_record import HOME, STAY
 from republish.parts import Engine, Here
@@ -30,9 +31,10 @@ SMALL = {
 
 
 def published(folder: Path, kind: str, engines: list[Engine | None], people: int = 400) -> Series:
-    """Five weeks, the third without anybody, each made by an engine."""
+    """Some weeks, the third without anybody, each made by an engine."""
     series = Series.create(folder, schema(), SMALL[kind], seed=7, form=TwoTables(3))
-    for week, (view, engine) in enumerate(zip(views_of(people, 5, 1), engines, strict=True), 1):
+    views = write(folder.parent / "views", views_of(people, len(engines), 1))
+    for week, (view, engine) in enumerate(zip(views, engines, strict=True), 1):
         series.publish(view, as_of=f"2026-03-{week:02d}", engine=engine, meant=["fewer-rows"])
     return series
 

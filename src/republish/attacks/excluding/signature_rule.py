@@ -23,20 +23,22 @@ class SignatureRule(NamedTuple):
     """Who keeps the old signature with a changed value, wherever it is one of it; published, so no secret.
 
     Those are people who come back, with `updates` also those who never left, if at least `m` of the `values[i]` values
-    that are known in release i lie outside the old signature.
+    that are known in release i lie outside the old signature. Another tool, which knew of no rule, made the `adopted`
+    releases before all others; of theirs only signatures of m values are kept.
     """
 
     m: int
     values: IntArray
     updates: bool = False
+    adopted: int = 0
 
 
-def rule_of(promises: Iterable[str], values: IntArray) -> SignatureRule | None:
+def rule_of(promises: Iterable[str], values: IntArray, adopted: int = 0) -> SignatureRule | None:
     """The rule behind promises over a series; `None` where a changed value makes a newcomer."""
     bounds = dict(promise.partition("=")[::2] for promise in promises)
     if "tau-safety" not in bounds:
         return None
-    return SignatureRule(int(bounds["tau-safety"]), values, "disjoint-updates" in bounds)
+    return SignatureRule(int(bounds["tau-safety"]), values, "disjoint-updates" in bounds, adopted)
 
 
 def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:
@@ -49,9 +51,12 @@ def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:
     before, after = order[:-1], order[1:]
     old, new = history.group[before], history.group[after]
     person, release = history.person[after], history.release[after]
-    outside = rule.values[release] - np.diff(history.value_start)[old]
+    different = np.diff(history.value_start)[old]
+    outside = rule.values[release] - different
     returned = release - history.release[before] > 1
     bound = (history.person[before] == person) & (outside >= rule.m) & (returned | rule.updates)
+    bound &= release >= rule.adopted
+    bound &= (history.release[before] >= rule.adopted) | (different >= rule.m)
     bound &= unknowns.of_appearance[before] != unknowns.of_appearance[after]  # a new life
     _exclude(
         sets,

@@ -18,7 +18,7 @@ from republish.attacks.history import History
 from republish.attacks.linear.board import Board, board_of
 from republish.attacks.linear.condensed import condensed
 from republish.attacks.linear.equations import solve
-from republish.attacks.linear.likelihood import Budget, WeighedBoard, weigh
+from republish.attacks.linear.likelihood import Budget, WeighedBoard, surely_open, weigh
 from republish.attacks.linear.search import _conclude, new_state
 from republish.attacks.results import Findings
 
@@ -81,7 +81,10 @@ def linear(
         unweighed |= fresh
         board = board_of(unknowns, sets)
         theirs = (board.unknown >= 0)[board.net.owner]  # nothing is kept of the rows of nobody
-        excluded, unproved, unsolved = solve(board, rng, np.append(fresh, False)[board.unknown])
+        unsolved_yet = np.append(fresh, False)[board.unknown]
+        if unsolved_yet.any():
+            unsolved_yet &= ~surely_open(board, _truth(unknowns, board), budget, int(rng.integers(2**31)))
+        excluded, unproved, unsolved = solve(board, rng, unsolved_yet)
         unconfirmed, too_many = unconfirmed + unproved, max(too_many, unsolved)
         by = _EQUATIONS
         if not (excluded & theirs).any():

@@ -21,15 +21,15 @@ from republish.attacks.excluding.candidates import Unknowns
 from republish.attacks.history import History
 
 
-class Line(NamedTuple):
+class LinedGroups(NamedTuple):
     """Of every group, the number of its line (-1 where it is in none) and its place in it, 0, 1, ..."""
 
     line: IntArray
     place: IntArray
 
 
-def lines_of(who: IntArray, group: IntArray, release: IntArray) -> Line:
-    """The lines of groups, given who is in which, and the release of every group; groups are sorted by release."""
+def lines_of(who: IntArray, group: IntArray, release: IntArray) -> LinedGroups:
+    """The lines of groups, given who is in which, and the release of every group; they are sorted by release."""
     groups, people = len(release), int(who.max(initial=-1)) + 1
     graph = coo_matrix((np.ones(len(who), np.int8), (who, people + group)), shape=(people + groups,) * 2)
     part = connected_components(graph, directed=False)[1][people:]
@@ -41,7 +41,7 @@ def lines_of(who: IntArray, group: IntArray, release: IntArray) -> Line:
     line, place = np.empty((2, groups), dtype=np.int64)
     line[order] = np.where(straight[number], number, -1)
     place[order] = np.arange(groups) - np.maximum.accumulate(np.where(begins, np.arange(groups), 0))
-    return Line(line, place)
+    return LinedGroups(line, place)
 
 
 def condensed(unknowns: Unknowns) -> Unknowns:
@@ -68,23 +68,25 @@ def _counts(history: History) -> csr_matrix:
     )
 
 
-def _all_of(line: Line, fine: BoolArray) -> BoolArray:
+def _all_of(line: LinedGroups, fine: BoolArray) -> BoolArray:
     """The groups of lines of which all are fine."""
     wrong = np.bincount(line.line[(line.line >= 0) & ~fine], minlength=len(fine)) > 0
     found: BoolArray = (line.line >= 0) & ~wrong[line.line]
     return found
 
 
-def _repeats(unknowns: Unknowns, line: Line, usable: BoolArray, counts: csr_matrix) -> BoolArray:
+def _repeats(unknowns: Unknowns, line: LinedGroups, usable: BoolArray, counts: csr_matrix) -> BoolArray:
     """Which groups have the members and the counts of the one before in their line."""
     size = np.diff(unknowns.history.member_start)
     before = _neighbours(line, usable, -1)
     same = (before >= 0) & (size == size[before]) & (_shared(unknowns, before) == size)
-    repeated: BoolArray = same & (np.diff(csr_matrix(counts != counts[before]).indptr) == 0)
+    change = csr_matrix(counts - counts[before])
+    change.eliminate_zeros()
+    repeated: BoolArray = same & (np.diff(change.indptr) == 0)
     return repeated
 
 
-def _nested(unknowns: Unknowns, line: Line, spoken: BoolArray, counts: csr_matrix) -> IntArray:
+def _nested(unknowns: Unknowns, line: LinedGroups, spoken: BoolArray, counts: csr_matrix) -> IntArray:
     """For every group of a line that nobody joins the next one, else -1."""
     before, after = (_neighbours(line, spoken, step) for step in (-1, 1))
     joined = (before >= 0) & (_shared(unknowns, before) < np.diff(unknowns.history.member_start))
@@ -95,7 +97,7 @@ def _nested(unknowns: Unknowns, line: Line, spoken: BoolArray, counts: csr_matri
     return np.where(_all_of(line, ~joined & ~grows), after, -1)
 
 
-def _neighbours(line: Line, usable: BoolArray, step: int) -> IntArray:
+def _neighbours(line: LinedGroups, usable: BoolArray, step: int) -> IntArray:
     """The group before (-1) or after (1) every one in its line, among those that are usable; -1 for none."""
     order = np.lexsort((line.place, line.line))
     order = order[usable[order]]

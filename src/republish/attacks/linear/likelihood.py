@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,8 +18,9 @@ _PILOT, _LEAST = (
     50,
     4,
 )  # chains to learn how many unknowns one meets; fewest chains a sweep proposes in a component
+_GLANCES = 2  # rounds of watching that mostly give everyone in a long line a second value
 _LONGEST = 8  # most ways that are tried for each unknown of a line in a sweep
-_ROUNDS, _FEW = 20, 0.005  # so small a share of new cells is not worth another round
+_FEW = 0.005  # so small a share of new cells is not worth another round
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Budget:
     only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
     given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
     but at least `sweeps` over everyone, and a quarter as many to warm up; and where they have not settled twice as
-    many, up to `longer` times.
+    many, up to `longer` times as long as these are no more than `most` moves. Worlds are watched for up to `rounds`
+    rounds before anybody is searched for.
     """
 
     nodes: int = 20_000
@@ -46,6 +48,8 @@ class Budget:
     moves: int = 400_000
     sweeps: int = 120
     longer: int = 3
+    most: int = 20_000_000
+    rounds: int = 20
 
 
 @dataclass
@@ -54,7 +58,7 @@ class WeighedBoard:
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
     `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by
-    chains and blocks, `travellers`, who are in lines, by ways out.
+    chains and blocks, `travellers`, who are in long lines, by ways out.
     """
 
     board: Board
@@ -85,7 +89,7 @@ class WeighedBoard:
             self.sweep(world, half // 2, seed + 3 * chain, np.zeros(board.cells))
         for longer in range(budget.longer + 1):
             self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer)
-            if not self.unsettled:
+            if not self.unsettled or (4 * half << longer) * budget.chains * len(who) > budget.most:
                 break
 
     def _drawn(self, worlds: list[IntArray], half: int, seed: int) -> None:
@@ -161,16 +165,14 @@ def weigh(
     if not there:
         return found
     found.lined = lined_up(board)
-    straight = [bool((found.lined.line[who] >= 0).all()) for who in there]
-    found.walkers = _walkers([who for who, line in zip(there, straight, strict=True) if not line])
-    found.travellers = _walkers(
-        _lines(found.lined, [who for who, line in zip(there, straight, strict=True) if line])
-    )
+    long = found.lined.longer_than(budget.thorough)
+    found.walkers = _walkers([rest for who in there if len(rest := who[~long[who]])])
+    found.travellers = _walkers(_lines(found.lined, np.concatenate([who[long[who]] for who in there])))
     everyone = np.concatenate([found.walkers.who, found.travellers.who])
     found.sampled[everyone] = True
     found.moved = found.world.copy()
     found.seen[found.world[everyone]] = True
-    _watch(found, seed)
+    _watch(found, seed, budget.rounds)
     nodes = budget.effort
     for who in there:
         limits = budget.support, budget.patience + len(who) // 8, max(nodes, 0)
@@ -179,9 +181,23 @@ def weigh(
     return found
 
 
-def _lines(lined: LinedUp, parts: list[IntArray]) -> list[IntArray]:
-    """The unknowns of some components, line by line: rivals may join several lines."""
-    who = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+def surely_open(board: Board, truth: IntArray, budget: Budget, seed: int) -> BoolArray:
+    """The unknowns of long lines in which worlds give everyone two values or more.
+
+    Nobody there is determined by equations either, so they need not be solved; what they exclude is found unlikely.
+    """
+    lined = lined_up(board)
+    line, long = lined.line, lined.longer_than(budget.thorough)
+    if not long.any():
+        return long
+    seen = weigh(board, truth, replace(budget, effort=0, nodes=0, rounds=_GLANCES), seed, long).seen
+    single = (line >= 0) & (np.bincount(board.net.owner, seen, minlength=board.count) < 2)
+    found: BoolArray = long & ~(np.bincount(line[single], minlength=board.count) > 0)[line]
+    return found
+
+
+def _lines(lined: LinedUp, who: IntArray) -> list[IntArray]:
+    """Some unknowns line by line: rivals may join several lines to one component."""
     who = who[np.argsort(lined.line[who], kind="stable")]
     return np.split(who, np.flatnonzero(np.diff(lined.line[who])) + 1) if len(who) else []
 
@@ -205,7 +221,7 @@ def _walkers(parts: list[IntArray]) -> Walkers:
     return Walkers(who, np.append(0, np.cumsum(size)), np.minimum(size, _PILOT))
 
 
-def _watch(found: WeighedBoard, seed: int) -> None:
+def _watch(found: WeighedBoard, seed: int, rounds: int) -> None:
     """See which cells worlds hold that are reached by moves, for as long as a good many are new.
 
     The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
@@ -215,7 +231,7 @@ def _watch(found: WeighedBoard, seed: int) -> None:
     met, moved = found.sweep(found.moved, 1, seed, shares)
     found.walkers = _paced(found.walkers, met, 1)
     found.travellers = _paced(found.travellers, moved, _LONGEST)
-    for around in range(1, _ROUNDS + 1):
+    for around in range(1, rounds + 1):
         found.sweep(found.moved, _WARM_UP, seed + around, shares)
         found.seen |= shares > 0
         seen = int(np.count_nonzero(found.seen))

@@ -6,6 +6,9 @@ groups; it is closed by lives of the two values that change places all along a w
 those of the one value lead on, those of the other back. A life that was interrupted needs such a way for each of its
 stays. Every world is as likely in the long run: a way and the way back are drawn alike but for the first and the last
 point, which the chance to take it makes up for.
+
+A way exchanges two values. There are worlds that only an exchange of three or more leads to, which matters most in
+short lines: these are left to chains and blocks (`sampling.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear.board import Board, ranges
 from republish.attacks.linear.condensed import lines_of
 from republish.attacks.linear.sampling import _differs
@@ -48,6 +51,13 @@ class LinedUp:
 
     ways: Ways
     line: IntArray
+
+    def longer_than(self, lives: int) -> BoolArray:
+        """The unknowns of lines of more lives than these."""
+        there = self.line >= 0
+        size = np.bincount(self.line[there], minlength=len(self.line))
+        long: BoolArray = there & (size[self.line] > lives)
+        return long
 
 
 def lined_up(board: Board) -> LinedUp:

@@ -137,15 +137,23 @@ def foreign_history(tables: Sequence[Any], schema: Schema, views: Sequence[Any])
 
 
 def read_foreign(source: Any, schema: Schema, axes: Sequence[Axis], number: int = 1) -> Release:
-    """A release table of any tool, its cells in the coordinates of these axes; it has no counterfeits to know of."""
+    """A release table of any tool, its cells in the coordinates of these axes; it has no counterfeits to know of.
+
+    Rows that say nothing but `*` of anybody are left out.
+    """
     frame = read_table(source, schema.missing)
+    starred = all_starred(frame, quasi_columns(frame, schema))
+    kept = frame if starred.all() else frame.filter(~pl.Series(starred, dtype=pl.Boolean))
+    return foreign_release(kept, schema, axes, number)
+
+
+def foreign_release(frame: pl.DataFrame, schema: Schema, axes: Sequence[Axis], number: int = 1) -> Release:
+    """The release that a table of any tool is, row by row; columns of the schema that it lacks say nothing."""
     if schema.identifier is not None and schema.identifier in frame.columns:
         raise PolicyError(
             f"release {number}: the table holds the identifier column, so that there is nothing to find out"
         )
     columns = quasi_columns(frame, schema)
-    starred = all_starred(frame, columns)
-    frame = frame if starred.all() else frame.filter(~pl.Series(starred, dtype=pl.Boolean))
     table = GroupedTable(frame)
     if "group" in frame.columns and not uniform_groups(table, columns).holds:
         raise ViewError(
@@ -156,12 +164,13 @@ def read_foreign(source: Any, schema: Schema, axes: Sequence[Axis], number: int 
     a_row = np.zeros(groups, dtype=np.int64)
     a_row[group] = np.arange(frame.height)
     by_group = frame[a_row]
-    assert schema.sensitive is not None
+    own = [*schema.insensitive, *([schema.sensitive.name] if schema.sensitive else [])]
+    nothing = pl.Series([None], dtype=pl.String).new_from_index(0, frame.height)
     return Release(
         schema,
         (group + 1).astype(np.int32),
         tuple(_cells(by_group, axis, number) for axis in axes),
-        frame.select(schema.sensitive.name),
+        pl.DataFrame([frame[name] if name in frame.columns else nothing.rename(name) for name in own]),
         np.zeros(groups, dtype=np.int64),
         by_group[LEVEL].cast(pl.Int64).to_numpy() if LEVEL in frame.columns else None,
     )
@@ -200,13 +209,35 @@ def _cells(by_group: pl.DataFrame, axis: Axis, number: int) -> Cells:
     ends = np.array([(min(one), max(one)) if one else _NOBODY for one in found]).reshape(-1, 2)[place]
     low, high = (np.where(said, part, np.nan) for part in ends.T)
     if axis.kind_code != FLAT:
-        return Cells(axis, low, high, kind, level=np.zeros(len(place), dtype=np.int64))
+        if axis.whole_numbers:
+            low, high = (
+                np.ceil(low),
+                np.floor(high),
+            )  # an end that does not belong to an interval lies beside it
+        return Cells(axis, low, high, kind, level=_levels(axis, distinct, found)[place])
     sets = pl.Series([list(one or ()) for one in found], dtype=pl.List(pl.Float64)).gather(place)
     sizes = np.where(said, sets.list.len().to_numpy(), 0)
     members = sets.filter(pl.Series(sizes > 0, dtype=pl.Boolean)).explode().cast(pl.Int64).to_numpy()
     return Cells(
         axis, low, high, kind, offsets=np.append(0, np.cumsum(sizes)).astype(np.int64), members=members
     )
+
+
+def _levels(axis: Axis, spelled: pl.DataFrame, found: Sequence[tuple[float, ...] | None]) -> IntArray:
+    """The level of the node that every spelling names, or of the lowest node around all that it names."""
+    level = np.zeros(spelled.height, dtype=np.int64)
+    if axis.hierarchy is None:
+        return level
+    named: dict[str, int] = {}
+    for path in axis.hierarchy.labels:
+        for height, label in enumerate(path):
+            named.setdefault(label, height)
+    for at, (text, ends) in enumerate(zip(spelled[spelled.columns[0]].to_list(), found, strict=True)):
+        if ends and np.isfinite(ends).all():
+            first, last = (np.array([int(end)]) for end in (min(ends), max(ends)))
+            around = int(axis.hierarchy.lowest_common(first, last)[0])
+            level[at] = max(named.get(text, around), around)
+    return level
 
 
 def _reader(axis: Axis) -> Callable[[tuple[str | None, ...]], tuple[float, ...] | None]:

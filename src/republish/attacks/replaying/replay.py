@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
+from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata, read_view, sensitive_codes
@@ -43,8 +44,17 @@ def replay_of(series: Series, views: Sequence[Any]) -> tuple[Replay, list[Microd
 
     The regions of nested groups are not stored with their exact ends, so they play no part: the adversary is granted a
     little less than she sees.
+
+    Raises:
+        PolicyError: batches are value-blind, so that there are no choices by value.
     """
     series = series.snapshot()
+    if "value-blind" in series.policy.promises["series"]:
+        raise PolicyError(
+            "minimality and suppression ask what a publisher's choices say of values, and value-blind batches are made "
+            "without them: inputs that differ in values lead to the same batches, which the swap test shows. Leave "
+            "these two attacks out"
+        )
     secret, read, groupings = series.secret(), [], []
     for number, raw in enumerate(views, start=1):
         view = read_view(raw, series.schema, series.values_at(number)).pseudonymous(secret)

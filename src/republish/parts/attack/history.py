@@ -18,6 +18,7 @@ from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
 from republish.attacks.history import History, Table
 from republish.errors import PolicyError
 from republish.memory.event_lists import Appearances, events_of
+from republish.memory.membership import HELD as IS_HELD
 from republish.memory.memory import KEY, people_of
 from republish.parts.blocks import Block, fact, spread, table_block, table_of, tables_of
 from republish.parts.files import read_intact
@@ -66,10 +67,15 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Att
     """The layout of a series.
 
     Raises:
-        PolicyError: there is no sensitive value to be found out.
+        PolicyError: there is no sensitive value to be found out, or batches count people as they were.
     """
     if series.schema.sensitive is None:
         raise PolicyError("attacks seek sensitive values and this series has no sensitive column")
+    if "value-blind" in series.policy.promises["series"]:
+        raise PolicyError(
+            "value-blind batches count people as they were, also those who left or changed, and in parts attacks look "
+            "at who is there alone; attack this series without --engine"
+        )
     recorded = series.ledger.entries().files
     members = tuple(
         tuple((series.ledger.path(name), dict(recorded[name])) for name in series.membership_files(number))
@@ -77,7 +83,8 @@ def layout_of(series: Series, releases: tuple[Stored, ...], buckets: int) -> Att
     )
     values = releases[-1].scales.values if releases else pl.Series("", [], dtype=pl.String)
     known = np.array([len(one.scales.values) for one in releases], dtype=np.int64)
-    rule = rule_of(series.policy.promises["series"], known)
+    adopted = series.ledger.entries().adopted
+    rule = rule_of(series.policy.promises["series"], known, adopted)
     return AttackLayout(series.schema, releases, members, values, rule, buckets)
 
 
@@ -104,6 +111,8 @@ def read_files(layout: AttackLayout, blocks: Sequence[Block]) -> Iterator[Block]
             yield from spread(counts, one.tasks(counts[_GROUP].to_numpy()), VALUES)
             continue
         members = read_intact(*layout.members[i][j])
+        if IS_HELD in members.columns:  # who is counted as she was is not there
+            members = members.filter(~pl.col(IS_HELD))
         kept = pl.col(CLASS).cast(pl.Int32) if layout.classes else pl.lit(0, pl.Int32)
         members = members.select(*_NO_SEEN, kept.alias(CLASS))
         shown = members.filter(pl.col(_GROUP) > 0)

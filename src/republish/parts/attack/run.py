@@ -52,6 +52,7 @@ from republish.parts.measure import TABLE_FILE, stored_releases
 from republish.parts.pseudonymize import bucket_of
 from republish.parts.publish.plan import Sizes
 from republish.series import Series
+from republish.verify.batches import BLIND
 
 EXCLUDING = ("intersection", "tau", "compromised")
 BELIEFS = "beliefs"
@@ -84,6 +85,12 @@ def attack_in_parts(
     """
     adversary = informed(adversary, series)
     Means(adversary, in_parts=IN_PARTS).require(attacks)
+    if BLIND in series.policy.promises["series"] and set(attacks) & set(EXCLUDING):
+        raise PolicyError(
+            f"an engine makes no attack that excludes values ({', '.join(EXCLUDING)}) on batches with clocks of their "
+            "own: they count people who left or changed since, of whom one release may count two lives, and parts keep "
+            "one a person; attack without --engine"
+        )
     releases = stored_releases(series, part_rows, parts)
     rows = sum(entry.payload["rows"] for entry in series.records)
     layout = layout_of(series, releases, Sizes.of(rows, part_rows, parts).parts)

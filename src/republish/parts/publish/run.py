@@ -52,7 +52,7 @@ from republish.parts.publish.groups import (
 )
 from republish.parts.publish.plan import Sizes, plan, require_in_parts, with_counts
 from republish.parts.publish.shards import Places, WritingShards, Written
-from republish.parts.publish.together import CLOCK, LISTED, Together, batches_in_parts
+from republish.parts.publish.together import CLOCK, LISTED, DecidedBatches, batches_in_parts
 from republish.parts.publish.two_tables import (
     PEOPLE,
     WritingPeople,
@@ -121,7 +121,7 @@ class InParts(Maker):
         publisher, counts = with_counts(mover, people, policy.publisher, domains, before, release, sizes.sums)
         terms = Terms(publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people)
         self.cells: CellsInParts | None = None
-        self.together: Together | None = None
+        self.together: DecidedBatches | None = None
         self.grouped: list[Any]
         self.facts: list[Grouped]
         if policy.form is not None:
@@ -229,7 +229,8 @@ class InParts(Maker):
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
         batches = None if self.cells is None else self.groups
         size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
-        write_about(draft.folder, about_release(self.policy, self.number, done.as_of, size, text=False))
+        about = about_release(self.policy, self.number, done.as_of, size, adopted=self.adopted, text=False)
+        write_about(draft.folder, about)
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}

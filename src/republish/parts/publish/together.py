@@ -46,7 +46,7 @@ Recorded = tuple[Path, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class DecidedBatches:
     """The batches of a release made in parts: its people with theirs, and what the one task decided.
 
     `met` holds what is remembered of everyone, `record` is the file of the record before the release.
@@ -89,7 +89,7 @@ class Together:
 
 def batches_in_parts(
     mover: Mover[Any], series: Series, making: Making, met: Any, people: Any, buckets: int
-) -> Together:
+) -> DecidedBatches:
     """The batches of everybody; `met` holds what is remembered, `people` everyone in the view, in so many buckets."""
     name = series.counts_file()
     record = None if name is None else (series.ledger.path(name), series.ledger.recorded(name))
@@ -98,7 +98,7 @@ def batches_in_parts(
     task = DecidingBatches(making, record, buckets)
     decided = mover.keep(mover.exchange([slim, met, start], [SLIM, REMEMBERED, START], 1, task))
     routed = mover.exchange([people, decided], [VIEW, PLACED], buckets, send_to_shards)
-    return Together(mover, making, record, met, routed, decided)
+    return DecidedBatches(mover, making, record, met, routed, decided)
 
 
 def slimmed(axes: int, blocks: Sequence[Block]) -> Iterator[Block]:

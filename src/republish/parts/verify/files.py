@@ -14,6 +14,7 @@ import polars as pl
 from republish.arrays import IntArray
 from republish.errors import LedgerError, ViewError
 from republish.ledger.files import measure
+from republish.memory.membership import HELD
 from republish.memory.memory import KEY, people_of
 from republish.microdata import no_codes, sensitive_codes, whole_of
 from republish.parts.blocks import Block, Task, fact, spread
@@ -28,7 +29,7 @@ from republish.verify.table import AtLarge
 from republish.verify.two_tables import compared_texts
 
 FILE, CSV = "file", "csv"
-STATE, AWAY, TABLE, FALSE = "state", "away", "table", "false"
+STATE, AWAY, TABLE, FALSE, CLOCK = "state", "away", "table", "false", "clock"
 MEMBERS, START, UNREAD = "members", "start", "unread"
 PEOPLE, IN_CELLS = "people", "in cells"
 """The table of people, and members of a release, on their way to the shards of their cells."""
@@ -160,17 +161,23 @@ class ReadingRelease:
         elif kind == TABLE:
             frame = self._with_flags(read_parquet(place)) if self.cells is None else read_parquet(place)
             yield from spread(frame, self.ranges.of(frame[group].to_numpy()), TABLE)
-        elif kind == FALSE:
+        elif kind in (FALSE, CLOCK):
             frame = read_csv(place)
-            yield from spread(frame, self.ranges.of(frame[group].to_numpy()), FALSE)
+            yield from spread(frame, self.ranges.of(frame[group].to_numpy()), kind)
         else:
             columns = [*MEMBER_COLUMNS, *([CLASS] if self.classes else [])]
             columns += [] if self.cells is None else [CELL]
-            frame = read_parquet(place, columns).with_columns(pl.lit(number, pl.Int32).alias(PLACE))
+            frame = self._present(place, columns).with_columns(pl.lit(number, pl.Int32).alias(PLACE))
             if self.cells is not None:
                 yield from spread(frame, self.cells.of(frame[CELL].to_numpy()), IN_CELLS)
                 return
             yield from spread_members(frame, self.ranges.shards)
+
+    def _present(self, place: Path, columns: list[str]) -> pl.DataFrame:
+        """The members who are there; whom a batch counts as they were is none of them."""
+        if HELD not in parquet_schema(place):
+            return read_parquet(place, columns)
+        return read_parquet(place, [*columns, HELD]).filter(~pl.col(HELD)).drop(HELD)
 
     def _with_flags(self, frame: pl.DataFrame) -> pl.DataFrame:
         lacking = sorted(self.flags - set(frame.columns))  # a flag that a part lacks is false there

@@ -26,8 +26,10 @@ from republish.parts.blocks import Block, Mover, Task
 from republish.parts.counts import ROWS, add_up
 from republish.parts.pseudonymize import MEMORY, VIEW, recall
 from republish.parts.publish.plan import Sizes
+from republish.parts.verify.batches import BatchesInParts, BatchFiles
 from republish.parts.verify.files import (
     AWAY,
+    CLOCK,
     CSV,
     FALSE,
     FILE,
@@ -63,10 +65,17 @@ from republish.parts.verify.tasks import (
 )
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_CSV, TABLE_PARQUET
-from republish.release.two_tables import PEOPLE_PARQUET, VALUES_CSV, VALUES_PARQUET, people_schema
+from republish.release.two_tables import (
+    BATCHES_CSV,
+    PEOPLE_PARQUET,
+    VALUES_CSV,
+    VALUES_PARQUET,
+    people_schema,
+)
 from republish.schema import Schema
 from republish.series import Series
 from republish.sources.paths import read_parquet
+from republish.verify.batches import ABOUT_BATCHES, BLIND
 from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED
 from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
@@ -110,6 +119,7 @@ class _Stored:
     csv: tuple[Path, ...]
     people: tuple[Path, ...] = ()
     scales: Scales | None = None
+    clock: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,13 +165,17 @@ class _AuditInParts(Audit):
         self.counts_lost = False
         self.checked = 0
         self.labels: Labels | None = None
+        self.batches = BatchesInParts(mover) if BLIND in self.walk.names else None
 
     def _require_in_parts(self) -> None:
         reason = None
-        if self.walk.names & {DETERMINED, NEW_VALUES, WITHSTAND}:
+        bound = DETERMINED in self.walk.names and BLIND not in self.walk.names
+        if bound or self.walk.names & {NEW_VALUES, WITHSTAND}:
             reason = "its promises are about all people of a release together"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "outsiders know something of single people"
+        elif self.entries.adopted:
+            reason = "it holds releases that another tool made"
         if reason:
             raise PolicyError(
                 f"a series is verified in parts only where no check needs all rows at once, and {reason}; verify "
@@ -196,7 +210,8 @@ class _AuditInParts(Audit):
         if surveyed is None:
             return None
         large, columns, ranges, same = surveyed.large, surveyed.columns, surveyed.ranges, surveyed.same
-        stated = stored.stated._replace(large=large, batches=bool(stored.people))
+        of_batches, others = self._divided(stored.stated.promises)
+        stated = stored.stated._replace(large=large, batches=bool(stored.people), promises=others)
         mover = self.mover
         read = self._read(stored, surveyed)
         if read is None:
@@ -213,19 +228,30 @@ class _AuditInParts(Audit):
             mover.forget(met)
             return None
         auditor, counts = self._knowing(met, met_facts)
-        files = [*((TABLE, p) for p in stored.tables), *((FALSE, p) for p in stored.counterfeits)]
+        kinds = ((TABLE, stored.tables), (FALSE, stored.counterfeits), (CLOCK, stored.clock))
+        files = [(kind, place) for kind, places in kinds for place in places]
         tables = mover.map(mover.blocks(listed(files, FILE)), [FILE], read.reading)
         start = mover.blocks([Block(0, START, b"")])
         task = partial(legible, CheckingGroups(auditor, stated, self.checked, ranges, columns, read.axes))
         shards = mover.keep(
-            mover.exchange([met, tables, start], [VIEW, AWAY, TABLE, FALSE, START, UNREAD], self.tasks, task)
+            mover.exchange(
+                [met, tables, start], [VIEW, AWAY, TABLE, FALSE, CLOCK, START, UNREAD], self.tasks, task
+            )
         )
         facts = mover.facts(shards)
         cells = self._fitting(read, shards, stated)
         mover.forget(met)
-        if any(isinstance(one, Unreadable) for one in facts):
+        followed = None
+        if self.batches is not None:
+            followed = self.batches.follow(
+                stated.number, of_batches, BatchFiles(stored.members, stored.clock)
+            )
+        lost = self.batches is not None and followed is None
+        if lost or any(isinstance(one, Unreadable) for one in facts):
             mover.forget(shards)
             return None
+        if self.batches is not None and followed is not None:
+            self.batches.keep(followed)
         if self.state is not None:
             mover.forget(self.state)
         self.state, self.counts, self.counts_lost = shards, counts, auditor.counts_lost
@@ -238,7 +264,15 @@ class _AuditInParts(Audit):
             sum(one.repeated for one in met_facts),
             same,
             cells,
+            () if followed is None else followed.found.checks,
         )
+
+    def _divided(self, promises: list[str]) -> tuple[list[str], list[str]]:
+        """The promises that one task checks for all batches, and the others."""
+        if self.batches is None:
+            return [], promises
+        mine = [promise for promise in promises if promise.partition("=")[0] in ABOUT_BATCHES]
+        return mine, [promise for promise in promises if promise not in mine]
 
     def _read(self, stored: _Stored, surveyed: _LookedOver) -> _ReadMembers | None:
         """The members of a release; in two tables with their cells, and the people checked on the way."""
@@ -302,6 +336,7 @@ class _AuditInParts(Audit):
             (folder,) if (folder / text).exists() else (),
             parts_of(folder / PEOPLE_PARQUET, ".parquet") if two else (),
             self.series.scales(number) if two else None,
+            parts_of(folder / BATCHES_CSV, ".csv") if (folder / BATCHES_CSV).exists() else (),
         )
 
     def _private(self, name: str) -> Path:
@@ -363,15 +398,17 @@ class _AuditInParts(Audit):
         try:
             files = tuple((self._private(name), entries.files[name]) for name in entries.memory_files)
             counts = entries.counts_file
-            kept = read_parquet(self.series.ledger.intact(counts)) if counts else None
+            record = (self._private(counts), entries.files[counts]) if counts else None
+            counted = counts is not None and self.batches is None
+            kept = read_parquet(self.series.ledger.intact(counts)) if counts and counted else None
         except (KeyError, *UNREADABLE):
             return [LOST_MEMORY]
         listing = mover.blocks([Block(i, FILE, str(i).encode()) for i in range(len(files))])
         memory = mover.map(listing, [FILE], partial(legible, partial(recall, files, self.tasks)))
         comparing = partial(legible, partial(compare_memory, self.auditor, len(self.records)))
-        facts = mover.facts(
-            mover.exchange([self.state, memory], [STATE, MEMORY, UNREAD], self.tasks, comparing)
-        )
+        compared = mover.exchange([self.state, memory], [STATE, MEMORY, UNREAD], self.tasks, comparing)
+        compared = compared if self.batches is None else mover.keep(compared)
+        facts = mover.facts(compared)
         if any(isinstance(one, Unreadable) for one in facts):
             return [LOST_MEMORY]
         found = [one for one in facts if isinstance(one, Compared)]
@@ -386,4 +423,7 @@ class _AuditInParts(Audit):
                 self.counts_lost,
             )
             problems += beliefs.sentences(sum(one.otherwise for one in found), kept)
-        return problems
+        if self.batches is None:
+            return problems
+        differs = self.batches.differences(compared, record)
+        return [LOST_MEMORY] if differs is None else problems + differs

@@ -27,6 +27,7 @@ from republish.parts.batches import spread_batches
 from republish.parts.blocks import Block, fact, spread, table_of, tables_of
 from republish.parts.counts import COUNT, ROWS
 from republish.parts.pseudonymize import CODE, MEMORY, VIEW, bucket_of, newest
+from republish.parts.verify.batches import clock_in, pointed_in
 from republish.parts.verify.files import (
     AGAIN,
     AWAY,
@@ -68,7 +69,7 @@ from republish.verify.check import Verification
 from republish.verify.kept_cuts import Labels, ShownCells
 from republish.verify.similarity import shown_of
 from republish.verify.table import verify_frame
-from republish.verify.two_tables import people_by_batch, values_by_batch
+from republish.verify.two_tables import people_by_batch, values_by_batch, with_waiting
 from republish.verify.walk import About, Walk, verify_members
 
 CELL_LOW, CELL_HIGH, CELL_EXTENDED = "cell low", "cell high", "cell extended"
@@ -201,6 +202,7 @@ class Auditor:
         made = Walk(self.promises, self.recorded, self.reasoning, self.anew)
         if made.beliefs is not None:
             made.beliefs.counts_lost = self.counts_lost
+        made.batches = None  # those of all people are followed by one task
         return made
 
 
@@ -248,7 +250,9 @@ class CheckingGroups:
             found = verify_members(folder, part, present, walk, shown)
             if self.axes is not None:
                 values = GroupedTable(stored_values(folder), stored_counterfeits(folder))
-                counted = values_by_batch(values).with_columns(pl.col(GROUP) + shift)
+                counted, clock = values_by_batch(values), clock_in(blocks, shift)
+                counted = counted if clock is None else with_waiting(counted, clock)
+                counted = counted.with_columns(pl.col(GROUP) + shift)
                 yield from spread_batches(counted, self.ranges.shards)
         yield fact(Checked(found, walk.new_lives))
         state = laid_out(walk, shift)
@@ -311,3 +315,4 @@ def compare_memory(auditor: Auditor, releases: int, blocks: Sequence[Block]) -> 
         resume(walk, state, releases)
     wrong = walk.rebuilt.compared(memory, walk.signatures)
     yield fact(Compared(wrong, 0 if walk.beliefs is None else walk.beliefs.otherwise(memory)))
+    yield from pointed_in(stored)

@@ -52,7 +52,7 @@ def renewed(
     cohort = stays.cohort[past.counted]
     gone = np.bincount(cohort[past.ended], minlength=batches)
     remain = np.bincount(cohort[~past.ended], minlength=batches)
-    ends = (gone >= rules.n) | (remain == 0)
+    ends = (remain == 0) | ((gone >= rules.n) & (remain >= rules.n))
     later = begins & past.changed & (stays.cohort[past.stay] == home if stays.count else False)
     wanting = np.bincount(home[begins & ~later], minlength=batches)
     wanting += np.where(ends, np.bincount(home[later], minlength=batches), 0)

@@ -19,6 +19,7 @@ from republish.arrays import BoolArray, Int32Array, Int64Array
 from republish.errors import CannotPublish, LedgerError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
+from republish.memory.signatures import ANEW
 from republish.microdata import Microdata
 from republish.publishers._buckets.hiding import hide, require_hidden
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, find_places, lay_out, tallest
@@ -139,6 +140,7 @@ def recall(view: Microdata, memory: Memory) -> Past:
     _require_sense(memory, signatures, borne, len(view.values))
     entry = np.full(view.rows, -1) if view.people is None else memory.find(view.people)
     known: BoolArray = entry >= 0
+    known[known] = borne[entry[known]] >= 0  # others begin anew
     there = entry[known]
     present = np.zeros(view.rows, dtype=np.bool_)
     code = np.full(view.rows, -1, dtype=np.int64)
@@ -153,7 +155,8 @@ def recall(view: Microdata, memory: Memory) -> Past:
 def _require_sense(memory: Memory, signatures: Ragged, borne: Int64Array, domain: int) -> None:
     """Refuse a memory in which somebody's last value or last release cannot be."""
     last, code = memory.columns["last"], memory.columns["code"].astype(np.int64)
-    wrong = (last < 1) | (last > memory.release) | (find_places(signatures, borne, code) < 0)
+    outside = (find_places(signatures, borne, code) < 0) & ((borne >= 0) | (memory.columns.get(ANEW, 0) == 0))
+    wrong = (last < 1) | (last > memory.release) | outside
     unknown = (
         bool(signatures.items.size) and not 0 <= signatures.items.min() <= signatures.items.max() < domain
     )

@@ -1,0 +1,147 @@
+"""The swap test: two people exchange values and the publisher is run again; does anything public but the values differ?
+
+Whoever knows the program and all values but whose is which of two tells the two apart wherever it does. Both are in one
+group, there in the same releases, and neither's value changes, so that they exchange all they have. Chance is the
+same both times. What is compared is who is with whom, who is left out or waits, which counts were taken when, and how
+many rows are nobody's, in every release; a refusal to publish is public, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from republish.arrays import IntArray
+from republish.attacks.replaying.replay import Replay
+from republish.errors import CannotPublish, PolicyError
+from republish.grouping import Grouping
+from republish.memory.memory import Memory, sight
+from republish.microdata import Microdata
+from republish.secret import pseudonym_texts
+
+
+class Swapped(NamedTuple):
+    """How many pairs of one release exchanged their values, and how many of them could be told apart."""
+
+    release: int
+    pairs: int
+    told_apart: int
+
+
+def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = 40, seed: int = 0) -> list[Swapped]:
+    """What a series of all views shows of so many exchanges in every release, fewer where there are no more pairs.
+
+    Raises:
+        PolicyError: a view has no pseudonyms.
+        CannotPublish: the views cannot be published as they are.
+    """
+    if any(view.people is None for view in views):
+        raise PolicyError("the swap test follows people over releases; give views with pseudonyms")
+    run = _Run(replay, tuple(views), seed)
+    before, made = run.published(Memory.empty(), 0, views)
+    rng = np.random.default_rng(seed)
+    found = []
+    for last in range(len(views)):
+        chosen = _pairs(views[: last + 1], made[last], pairs, rng)
+        apart = sum(run.tells_apart(before, made, rows) for rows in chosen)
+        found.append(Swapped(last + 1, len(chosen), apart))
+    return found
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A publisher, the views of a series, and its chance."""
+
+    replay: Replay
+    views: tuple[Microdata, ...]
+    seed: int
+
+    def published(
+        self, memory: Memory, first: int, views: Sequence[Microdata]
+    ) -> tuple[list[Memory], list[Grouping]]:
+        """The memory before each of some views, the first of which has this number, and how they are grouped."""
+        before, made = [], []
+        for number, view in enumerate(views, start=first + 1):
+            before.append(memory)
+            publisher, secret = self.replay.publisher, self.replay.secret
+            grouping = publisher.publish(view, memory, np.random.default_rng([self.seed, number]))
+            made.append(grouping)
+            seen = sight(view, view.row_digests(secret), grouping.group + 1, number, memory)
+            memory = publisher.remember(view, grouping, memory.merged(seen))
+        return before, made
+
+    def tells_apart(
+        self, before: list[Memory], made: list[Grouping], rows: list[tuple[int, int] | None]
+    ) -> bool:
+        """Whether the releases up to the last of `rows` differ if two people, in these rows, exchange values."""
+        first = next(i for i, both in enumerate(rows) if both is not None)
+        changed = []
+        for view, both in zip(self.views[first : len(rows)], rows[first:], strict=True):
+            codes = view.codes.copy()
+            if both is not None:
+                codes[list(both)] = codes[list(both[::-1])]
+            changed.append(replace(view, codes=codes))
+        try:
+            _, again = self.published(before[first], first, changed)
+        except CannotPublish:
+            return True
+        return any(_public(one) != _public(other) for one, other in zip(made[first:], again, strict=False))
+
+
+def _pairs(
+    views: Sequence[Microdata], grouping: Grouping, pairs: int, rng: np.random.Generator
+) -> list[list[tuple[int, int] | None]]:
+    """Pairs of the last view drawn at random: their rows in every view, `None` where they are not there."""
+    names = [pseudonym_texts(view.people).to_list() for view in views if view.people is not None]
+    places = [{name: row for row, name in enumerate(one)} for one in names]
+    group, codes = _together(grouping), views[-1].codes
+    known: dict[str, tuple[int, ...] | None] = {}
+
+    def history(name: str) -> tuple[int, ...] | None:
+        """In which views somebody is; `None` where her value changed."""
+        if name not in known:
+            there = [i for i, place in enumerate(places) if name in place]
+            values = {int(views[i].codes[places[i][name]]) for i in there}
+            known[name] = tuple(there) if len(values) == 1 else None
+        return known[name]
+
+    found: list[list[tuple[int, int] | None]] = []
+    for row in rng.permutation(np.flatnonzero(group >= 0)):
+        mine = history(names[-1][row])
+        if mine is None:
+            continue
+        others = np.flatnonzero((group == group[row]) & (codes != codes[row]))
+        for other in rng.permutation(others)[:100]:
+            if history(names[-1][other]) == mine:
+                both = names[-1][row], names[-1][other]
+                found.append([(p[both[0]], p[both[1]]) if both[0] in p else None for p in places])
+                break
+        if len(found) == pairs:
+            break
+    return found
+
+
+def _together(grouping: Grouping) -> IntArray:
+    """The group of every row, also where its value is not counted yet."""
+    return grouping.group if grouping.snapshots is None else grouping.snapshots.listed
+
+
+def _public(grouping: Grouping) -> tuple[bytes, ...]:
+    """All that a release shows but the values, whatever the numbers of groups, which are drawn anew."""
+    group = _together(grouping).astype(np.int64)
+    rows = np.flatnonzero(group >= 0)
+    _, first = np.unique(group[rows], return_index=True)
+    number = np.full(grouping.groups + 1, -1, dtype=np.int64)
+    number[group[rows[np.sort(first)]]] = np.arange(len(first))
+    nobodys = np.bincount(number[grouping.counterfeit_group], minlength=grouping.groups)
+    shown: list[np.ndarray[Any, Any]] = [number[group], grouping.group >= 0, nobodys]
+    if grouping.regions is not None:
+        shown += [part[np.argsort(number[: len(part)])] for part in grouping.regions if part is not None]
+    if grouping.snapshots is not None:
+        shown.append(grouping.snapshots.as_of[np.argsort(number[: grouping.groups])])
+        waiting = np.flatnonzero((group >= 0) & (grouping.group < 0))
+        shown.append(np.bincount(number[group[waiting]], minlength=grouping.groups))
+    return tuple(np.ascontiguousarray(part).tobytes() for part in shown)
