@@ -233,7 +233,7 @@ def test_the_gate_sees_whom_a_draft_holds(folder: Path, tmp_path: Path) -> None:
     members = series.members(3)
     (view,) = micro(folder, 3)[2:]
     columns = {"group": members.group, "code": members.code, "row": members.row}
-    coming = Coming(series.release(3), view, Memory(members.people, columns), members.held)
+    coming = Coming(series.release(3), view, Memory(members.people, columns), held=members.held)
     draft = WithDraft(series, coming)
     assert draft.members(4).held is members.held
     assert draft.members(4).counted().people.shape == members.counted().people.shape

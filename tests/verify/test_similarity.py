@@ -183,10 +183,8 @@ def test_a_changed_membership_is_noticed(made: Made, column: str) -> None:
     frame.with_columns(pl.col(column).reverse()).write_parquet(path)
     found = series.verify()
     assert not found.holds
-    # Not the digest of the file alone: what follows from the membership differs as well.
-    assert any("believes otherwise" in problem for problem in found.problems) or not all(
-        verification.holds for verification in found.releases.values()
-    )
+    # Nothing is compared across an altered release, so classes show only in its digest; groups and codes must fit.
+    assert column == "class" or not found.releases[2].holds
 
 
 def test_a_publisher_that_forgets_what_it_saw_is_refused(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
