@@ -4,11 +4,11 @@ The groups of a line are points one after the other, and a life is a way between
 first counted to the one from which on it is not. Whoever is to change from one value to another leaves a gap in all her
 groups; it is closed by lives of the two values that change places all along a way from her end back to her beginning:
 those of the one value lead on, those of the other back. A life that was interrupted needs such a way for each of its
-stays. Every world is as likely in the long run: a way and the way back are drawn alike but for the first and the last
-point, which the chance to take it makes up for.
+stays, one after the other. Every world is as likely in the long run: a way and the way back are drawn alike but for the
+first and the last point, which the chance to take it makes up for.
 
-A way exchanges two values. There are worlds that only an exchange of three or more leads to, which matters most in
-short lines: these are left to chains and blocks (`sampling.py`).
+A way exchanges two values. There are worlds that only an exchange of three or more leads to, which matters most where
+lines are short: these are left to chains and blocks (`sampling.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 from republish.arrays import BoolArray, IntArray
 from republish.attacks.linear.board import Board, ranges
 from republish.attacks.linear.condensed import lines_of
-from republish.attacks.linear.sampling import _differs
 from republish.kernels import kernel
 
 STAYS = 8
@@ -104,44 +103,45 @@ def _listed(point: IntArray, who: IntArray, points: int) -> tuple[IntArray, IntA
 def _line_sweeps(net, code, world, ways, walkers, sweeps, seed, counts):  # type: ignore[no-untyped-def]
     """Move `world` through so many sweeps and add to `counts` the cells it holds after each.
 
-    A sweep proposes in every part its number of ways. How many unknowns changed in each part in all.
+    A sweep proposes in every part its number of ways, every other one for a life of several stays, which succeed less
+    often. How many unknowns changed in each part in all.
     """
     np.random.seed(seed)
     points = len(ways.out_start) - 1
-    path, goal = np.empty(points + 1, dtype=np.int64), np.full(len(world), -1, dtype=np.int64)
+    path, old = np.empty((2, 1 + STAYS * (points + 1)), dtype=np.int64)
     stamp = np.zeros(points, dtype=np.int64)
     most = np.diff(ways.out_start).max() + np.diff(ways.back_start).max()
     near, value = np.empty(most, dtype=np.int64), np.empty(len(world), dtype=np.int64)
     for u in walkers.who:
         value[u] = code[world[u]]
     moved = np.zeros(len(walkers.chains), dtype=np.int64)
+    tied = walkers.who[np.diff(ways.start)[walkers.who] > 1]
     number = 0
     for _ in range(sweeps):
         for p in range(len(walkers.chains)):
             movable = walkers.who[walkers.start[p] : walkers.start[p + 1]]
-            for _ in range(walkers.chains[p]):
-                u = movable[int(np.random.random() * len(movable))]
-                number += 3
-                size, chance = _ways_out(net, code, world, value, ways, u, path, goal, stamp, number, near)
-                if size > 0 and chance < 1.0 and np.random.random() >= chance:
-                    chance = 0.0
-                for k in range(abs(size)):
-                    if size > 0 and chance > 0.0:
-                        world[path[k]] = goal[path[k]]
-                        value[path[k]] = code[goal[path[k]]]
-                        moved[p] += 1
-                    goal[path[k]] = -1
+            for k in range(walkers.chains[p]):
+                among = tied if k % 2 == 1 and len(tied) > 0 else movable
+                u = among[int(np.random.random() * len(among))]
+                size, chance = _ways_out(net, code, world, value, ways, u, path, old, stamp, number, near)
+                number += STAYS
+                if chance < 1.0 and np.random.random() >= chance:
+                    for i in range(size - 1, -1, -1):
+                        world[path[i]], value[path[i]] = old[i], code[old[i]]
+                else:
+                    moved[p] += size
         for u in walkers.who:
             counts[world[u]] += 1
     return moved
 
 
 @kernel
-def _ways_out(net, code, world, value, ways, u, path, goal, stamp, number, near):  # type: ignore[no-untyped-def]
-    """Draw who changes places if u takes another value: how many, less than 0 where they cannot; and the chance to.
+def _ways_out(net, code, world, value, ways, u, path, old, stamp, number, near):  # type: ignore[no-untyped-def]
+    """Have u take another value, and whoever must change places: how many changes, and the chance to keep them.
 
-    `path` lists them and `goal` is where each goes. In `stamp` are the points that a way has passed (`number`), those
-    it must reach (`number + 1`) and those that one has reached (`number + 2`).
+    `path` lists who changed and `old` what each had, in this order; somebody may change for two stays. Stays are taken
+    from the first to the last where ways lead to her beginning, and the other way round where they lead to her end, so
+    that the way back undoes them one by one.
     """
     first, last = net.cell_start[u], net.cell_start[u + 1]
     stays = ways.start[u + 1] - ways.start[u]
@@ -151,38 +151,36 @@ def _ways_out(net, code, world, value, ways, u, path, goal, stamp, number, near)
     target += target >= world[u]
     onward = np.random.random() < 0.5
     on, back = (value[u], code[target]) if onward else (code[target], value[u])
-    path[0], goal[u] = u, target
+    path[0], old[0] = u, world[u]
+    world[u], value[u] = target, code[target]
     size, chance = 1, 1.0
-    for i in range(ways.start[u], ways.start[u + 1]):
-        stamp[ways.end[i] if onward else ways.begin[i]] = number
-        stamp[ways.begin[i] if onward else ways.end[i]] = number + 1
-    for i in range(ways.start[u], ways.start[u + 1]):
-        at = ways.end[i] if onward else ways.begin[i]
-        leaves = True
-        while True:
+    for k in range(stays):
+        i = ways.start[u] + k if onward else ways.start[u + 1] - 1 - k
+        at, goal = (ways.end[i], ways.begin[i]) if onward else (ways.begin[i], ways.end[i])
+        chance /= _step(net, code, value, ways, u, goal, on, back, near)[0] + 1
+        passed, begins = number + k + 1, size
+        while at != goal:
             many, v, cell = _step(net, code, value, ways, u, at, on, back, near)
-            if many == 0 or size == len(path):
-                return -size, 0.0
-            if leaves:
+            if many == 0 or stamp[at] == passed:
+                return size, 0.0
+            stamp[at] = passed
+            if size == begins:
                 chance *= many
-                leaves = False
-            i_v = ways.start[v]
-            at = ways.end[i_v] if at == ways.begin[i_v] else ways.begin[i_v]
-            path[size], goal[v] = v, cell
+            at = ways.end[ways.start[v]] if at == ways.begin[ways.start[v]] else ways.begin[ways.start[v]]
+            path[size], old[size] = v, world[v]
             size += 1
-            if stamp[at] == number + 1:
-                stamp[at] = number + 2
-                break
-            if stamp[at] >= number:
-                return -size, 0.0
-            stamp[at] = number
-    for i in range(ways.start[u], ways.start[u + 1]):
-        at = ways.begin[i] if onward else ways.end[i]
-        chance /= _step(net, code, value, ways, u, at, on, back, near)[0] + 1
+            world[v], value[v] = cell, code[cell]
     for k in range(size):
-        if not _differs(net, world, goal, goal[path[k]]):
-            return -size, 0.0
+        if not _apart(net, world, world[path[k]]):
+            return size, 0.0
     return size, chance
+
+
+@kernel
+def _apart(net, world, cell):  # type: ignore[no-untyped-def]
+    """Whether the lives before and after the owner of a cell have another value."""
+    older, newer = net.older[cell], net.newer[cell]
+    return (older < 0 or world[net.owner[older]] != older) and (newer < 0 or world[net.owner[newer]] != newer)
 
 
 @kernel
