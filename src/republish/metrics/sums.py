@@ -77,6 +77,6 @@ def sums_of(release: AnyRelease, large: tuple[pl.Series, Whole] | None = None) -
 
 
 def _fewest_people(table: Release) -> int | None:
-    """How many rows of the group that has fewest are no counterfeits."""
+    """How many rows of the group that has fewest are no counterfeits; nothing of a table that shows no value."""
     people = real_rows(table)
-    return int(people.min()) if len(people) else None
+    return int(people.min()) if len(people) and table.schema.sensitive is not None else None
