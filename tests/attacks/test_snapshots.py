@@ -32,7 +32,6 @@ from republish.gate.run import Coming, WithDraft
 from republish.knowledge import read_knowledge
 from republish.memory.memory import Memory
 from republish.microdata import Microdata, read_view
-from republish.parts.attack.history import layout_of
 from republish.publishers.value_blind import ValueBlind
 from republish.publishing.maintenance import forget
 from republish.release.forms import TwoTables
@@ -217,11 +216,6 @@ def test_where_values_decide_who_is_with_whom_most_pairs_are_told_apart(folder: 
 
 
 # In parts, and before a release is out ------------------------------------------------------------
-
-
-def test_attacks_in_parts_are_refused(published: Any) -> None:
-    with pytest.raises(PolicyError, match="without --engine"):
-        layout_of(published[0], (), 1)
 
 
 def test_the_gate_sees_whom_a_draft_holds(folder: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers import ValueBlind
 from republish.verify.check import Check
-from republish.verify.zones import BatchTerms, led_by_zones
+from republish.verify.zones import led_by_zones
 
 KINDS = ("open", "closed")
 
@@ -41,7 +41,7 @@ def check(
     view, memory, grouping = made
     snapshots = grouping.snapshots
     assert snapshots is not None
-    terms = BatchTerms(publisher.batches == "closed", publisher.size, publisher.axis_weights(view))
+    terms = publisher.batch_terms(view)
     shown = snapshots.listed + 1 if listed is None else listed
     return led_by_zones(view, shown, memory, snapshots.zones.frame() if cuts is None else cuts, terms)
 

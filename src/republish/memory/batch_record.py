@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray, WordArray
+from republish.arrays import FloatArray, IntArray, WordArray
 from republish.memory.cohort_stays import FORGOTTEN, Stays
 from republish.memory.memory import Memory
 
@@ -24,6 +24,14 @@ CUTS: dict[str, type[pl.DataType]] = {
 }
 STAY, HOME = "stay", "home"
 """Columns of the memory: the last stay of everyone, and the batch that she is in, each from 1; 0 for none."""
+
+
+class BatchTerms(NamedTuple):
+    """What is stated of batches: whether they are closed, their size, and the weight of every axis."""
+
+    closed: bool
+    size: int
+    weights: FloatArray
 
 
 class BatchRecord(NamedTuple):

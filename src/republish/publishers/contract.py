@@ -19,6 +19,7 @@ from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
+from republish.memory.batch_record import BatchTerms
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.requirements import BTPrivacy, KAnonymity, Requirement, only_requirements
@@ -142,6 +143,10 @@ class Publisher(ABC):
             PolicyError: no release that follows could keep the promises.
         """
         return self.remember(view, grouping, memory) if self.series_promises else memory
+
+    def batch_terms(self, view: Microdata) -> BatchTerms | None:
+        """Return what batches that look at no value are found anew by, `None` where batches are others."""
+        return None
 
     def in_two_tables(self) -> Publisher:
         """Return the publisher whose groups are the batches of two tables: whole, never cut for the sake of space.

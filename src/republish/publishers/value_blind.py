@@ -31,6 +31,7 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.inference.determination import batch_risk
+from republish.memory.batch_record import BatchTerms
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -159,7 +160,7 @@ class ValueBlind(Publisher):
         rules = BatchRules(self.m, self.size, self.n, least, still, idle)
         self._require_diverse(view, past)
         for attempt in range(_ROUNDS + 1):
-            coming = places(view, past, rules, self.axis_weights(view))
+            coming = places(view, past, rules, self._axis_weights(view))
             grouping = renewed(view, past, coming, rules, memory)
             exceeding = self._exceeding(view, past, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
@@ -174,7 +175,10 @@ class ValueBlind(Publisher):
         """Return the memory with everyone's stay and batch, and the record of both."""
         return remember_batches(view, recall_batches(view, memory, memory.release), grouping, memory)
 
-    def axis_weights(self, view: Microdata) -> FloatArray:
+    def batch_terms(self, view: Microdata) -> BatchTerms:
+        return BatchTerms(self.batches == "closed", self.size, self._axis_weights(view))
+
+    def _axis_weights(self, view: Microdata) -> FloatArray:
         """How much every axis of a view counts where zones are cut."""
         given = _weights_in(self.weights)
         return np.array([given.get(axis.column.name, 1.0) for axis in view.axes])

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from republish.publishers.value_blind import ValueBlind
+from republish.arrays import IntArray
+from republish.grouping import Grouping
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers import Publisher
 from republish.verify.check import Check
-from republish.verify.zones import BatchTerms, led_by_zones
-
-if TYPE_CHECKING:
-    from republish.arrays import IntArray
-    from republish.publishers import Publisher
-    from republish.publishing.steps import Piece
+from republish.verify.zones import led_by_zones
 
 
-def led_batches(publisher: Publisher, piece: Piece, listed: IntArray | None) -> tuple[Check, ...]:
-    """The check of a piece that is the whole release, where its publisher looks at no value."""
-    snapshots = piece.grouping.snapshots
-    if not isinstance(publisher, ValueBlind) or snapshots is None or listed is None:
+def led_batches(
+    publisher: Publisher, view: Microdata, memory: Memory, grouping: Grouping, listed: IntArray | None
+) -> tuple[Check, ...]:
+    """The check of a whole release whose publisher looks at no value; `listed` is everyone's batch, 0 for none."""
+    terms = publisher.batch_terms(view)
+    if terms is None or grouping.snapshots is None or listed is None:
         return ()
-    terms = BatchTerms(publisher.batches == "closed", publisher.size, publisher.axis_weights(piece.view))
-    return (led_by_zones(piece.view, listed, piece.memory, snapshots.zones.frame(), terms),)
+    return (led_by_zones(view, listed, memory, grouping.snapshots.zones.frame(), terms),)

@@ -202,7 +202,11 @@ class OneProcess(Maker):
         release = self.checked.release
         if self.policy.form.hide_batch and not isinstance(release, Release):
             checks.append(batches_hidden(release.people, release.batch))
-        return (*checks, *led_batches(self.policy.publisher, self.piece, self.checked.placed.listed))
+        piece, listed = self.piece, self.checked.placed.listed
+        return (
+            *checks,
+            *led_batches(self.policy.publisher, piece.view, piece.memory, piece.grouping, listed),
+        )
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""

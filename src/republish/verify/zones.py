@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
-from republish.memory.batch_record import HOME, STAY, BatchRecord
+from republish.memory.batch_record import HOME, STAY, BatchRecord, BatchTerms
 from republish.memory.memory import KEY, Memory, keyed
 from republish.microdata import Microdata
 from republish.verify.batches import BLIND, counted_in
@@ -30,14 +30,6 @@ _ROOM, _GROWTH, _ENOUGH = (2, 1), (3, 2), (7, 10)
 """An open batch has room up to twice the size, or 3/2 of its first; 7/10 of the size make closed batches."""
 _TAILS = 5, 95
 _NEAR, _LEAST = 0.15, 0.35
-
-
-class BatchTerms(NamedTuple):
-    """What is stated of batches: whether they are closed, their size, and the weight of every axis."""
-
-    closed: bool
-    size: int
-    weights: FloatArray
 
 
 class _Expected(NamedTuple):

@@ -16,6 +16,7 @@ from republish.parts.survey import Domains
 from republish.publishing.steps import Terms
 from republish.requirements import Requirement, Whole
 from republish.secret import order_of
+from republish.verify.check import Check
 
 FALSE, GROUPS = "false", "groups"
 PART, GROUP, SHARD = "part", "group", "shard"
@@ -33,12 +34,16 @@ class Making:
 
 @dataclass(frozen=True)
 class Grouped:
-    """What a part tells: groups of each shard, rows left out, counterfeits, and published rows of each code."""
+    """What a part tells: groups of each shard, rows left out, counterfeits, and published rows of each code.
+
+    `checks` are of what only the task that grouped them saw.
+    """
 
     groups: IntArray
     suppressed: int
     counterfeits: int
     codes: IntArray
+    checks: tuple[Check, ...] = ()
 
 
 def group_rows(making: Making, whole: Whole, blocks: Sequence[Block]) -> Iterator[Block]:

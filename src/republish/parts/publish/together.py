@@ -27,6 +27,7 @@ from republish.parts.files import read_intact, write_table
 from republish.parts.pseudonymize import CODE, REMEMBERED, VIEW, bucket_of, own_columns, points_of
 from republish.parts.publish.groups import FALSE, GROUP, PART, SHARD, Grouped, Making
 from republish.parts.publish.shards import Places, Written
+from republish.publishing.led_batches import led_batches
 from republish.release.two_tables import AS_OF
 from republish.secret import order_of
 from republish.sources.paths import read_csv
@@ -74,7 +75,7 @@ class DecidedBatches:
         start = self.mover.blocks([Block(0, START, b"")])
         found: list[tuple[Check, ...]]
         found = self.mover.facts(self.mover.exchange([self.met, start], [REMEMBERED, START], 1, task))
-        return found[0]
+        return (*found[0], *(check for facts in self.facts for check in facts.checks))
 
     def kept(self, draft: Draft, series: Series, payload: dict[str, Any], aside: Path) -> dict[str, Any]:
         """Write the record after the release in private; return what the ledger keeps of the release, with it."""
@@ -147,7 +148,8 @@ class DecidingBatches:
         codes = np.concatenate([view.codes[grouping.group >= 0], grouping.counterfeit_code])
         values = np.bincount(codes, minlength=len(view.values))
         groups = np.bincount(shard, minlength=shards)
-        yield fact(Grouped(groups, grouping.suppressed, grouping.counterfeits, values))
+        led = led_batches(terms.publisher, view, memory, grouping, grouping.snapshots.listed + 1)
+        yield fact(Grouped(groups, grouping.suppressed, grouping.counterfeits, values, led))
 
     def _view(self, blocks: Sequence[Block]) -> Microdata:
         domains, frame = self.making.domains, tables_of(blocks, SLIM)

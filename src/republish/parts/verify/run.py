@@ -389,6 +389,7 @@ class _AuditInParts(Audit):
         if self.state is not None:
             self.mover.forget(self.state)
         self.auditor = replace(self.auditor, anew=True)
+        self.batches = None if self.batches is None else BatchesInParts(self.mover)
         self.state, self.counts, self.labels, self.checked = None, None, None, 0
 
     # The memory -----------------------------------------------------------------------------------
