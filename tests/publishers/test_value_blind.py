@@ -142,10 +142,10 @@ def test_a_zone_without_room_waits_until_it_has_a_batch() -> None:
     people = crowd(0, 10, age=20)
     made.publish(people)
     made.publish(people + crowd(100, 10, age=20))  # up to twice the size
-    waits = made.publish(people + crowd(100, 19, age=20))
+    waits = made.publish(people + crowd(100, 18, age=20))
     assert waits.groups == 1
-    assert np.count_nonzero(waits.snapshots.listed < 0) == 9
-    assert made.publish(people + crowd(100, 20, age=20)).groups == 2
+    assert np.count_nonzero(waits.snapshots.listed < 0) == 8
+    assert made.publish(people + crowd(100, 19, age=20)).groups == 2  # nine tenths of the size
 
 
 def _home(made: BatchDriver, people: list[Person]) -> list[tuple[str, int]]:
@@ -224,8 +224,10 @@ def test_counts_that_would_not_be_diverse_are_not_taken() -> None:
     made.publish(people)
     made.publish(without(people, 0, 2, 4))  # seven of a, ten of b
     assert counts(made) == [({0: 10, 1: 10}, 1, 3)]
-    made.publish(without(people, 0, 2, 1, 3))
-    assert counts(made) == [({0: 8, 1: 8}, 3, 0)]
+    for _ in range(10):  # who was held is likely to be held again
+        made.publish(without(people, 0, 2, 1, 3))
+    ((shown, as_of, held),) = counts(made)
+    assert (shown, held) == ({0: 8, 1: 8}, 0) and as_of > 2
 
 
 def test_chance_alone_keeps_some_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -320,3 +321,60 @@ def test_a_publisher_that_moves_newcomers_is_refused(
     monkeypatch.setattr(ValueBlind, "publish", moving)
     with pytest.raises(BrokenPromise, match=f"{LED}: does not hold"):
         series.publish(view(EVERYONE), meant=MEANT)
+
+
+# What a stranger tried ----------------------------------------------------------------------------
+
+
+def week(people: dict[str, tuple[int, str]]) -> pl.DataFrame:
+    rows = [(name, *row) for name, row in people.items()]
+    return pl.DataFrame(rows, schema={"id": pl.String, "age": pl.Int64, "d": pl.String}, orient="row")
+
+
+def weekly(tmp_path: Path, **given: Any) -> Series:
+    schema = Schema("id", [Number("age")], "d")
+    return Series.create(tmp_path / "weekly", schema, ValueBlind(**given), seed=5, form=TwoTables(k=5))
+
+
+def townspeople(many: int) -> dict[str, tuple[int, str]]:
+    drawn = np.random.default_rng(1)
+    return {f"p{i}": (int(drawn.integers(20, 80)), "abcde"[drawn.integers(5)]) for i in range(many)}
+
+
+def test_a_series_of_one_empty_week_verifies(tmp_path: Path) -> None:
+    series = weekly(tmp_path)
+    series.publish(week({}), meant=MEANT)
+    assert series.verify().holds
+
+
+def test_batches_that_died_are_made_again_of_nearly_as_many_people(tmp_path: Path) -> None:
+    series, people = weekly(tmp_path), townspeople(400)
+    done = [series.publish(week(view), meant=MEANT) for view in (people, {}, people)]
+    assert done[-1].two_tables is not None and done[-1].two_tables.without_batch < 100
+    assert series.verify().holds
+
+
+def test_people_without_a_batch_are_asked_about_where_there_are_no_other_columns(tmp_path: Path) -> None:
+    series, people = weekly(tmp_path, batches="closed"), townspeople(200)
+    for view in (people, {}, people):
+        series.publish(week(view), meant=MEANT)
+    assert series.release(3).count("age >= 20 and d = 'a'").upper == 200
+
+
+def test_where_a_new_batch_would_exceed_the_bound_its_people_wait(tmp_path: Path) -> None:
+    series, people = weekly(tmp_path), townspeople(240)
+    other = {n: (age, {"a": "b", "b": "a"}.get(d, d)) for n, (age, d) in people.items()}
+    for view in (people, {}, people, other, {}, other, other):
+        series.publish(week(view), meant=MEANT)
+    assert series.verify().holds
+
+
+def test_a_batch_that_was_held_is_likely_to_be_held_again(tmp_path: Path) -> None:
+    series, people = weekly(tmp_path, size=120), townspeople(140)
+    series.publish(week(people))
+    people |= {f"j{i}": (50, "a") for i in range(5)}  # they would be alone among those who begin
+    overdue = []
+    for _ in range(3):
+        series.publish(week(people))
+        overdue.append(int(BatchRecord.of(series.memory()).overdue.max()))
+    assert overdue == [1, 2, 3]

@@ -37,6 +37,8 @@ class BatchTerms(NamedTuple):
 class BatchRecord(NamedTuple):
     """The stays of lives in batches; the cuts that lead people to zones; the zone of every batch and its first size.
 
+    `overdue` is for how many releases in a row a batch was not counted anew although enough lives ended or began.
+
     A stay lasts for as long as a batch counts the life, also when the person has left or changed meanwhile.
     """
 
@@ -44,23 +46,24 @@ class BatchRecord(NamedTuple):
     cuts: pl.DataFrame
     zone: IntArray
     size: IntArray
+    overdue: IntArray
 
     @classmethod
     def of(cls, memory: Memory) -> BatchRecord:
         frame = memory.counts
         if frame is None:
             nothing = np.zeros(0, dtype=np.int64)
-            return cls(Stays.none(), pl.DataFrame(schema=CUTS), nothing, nothing)
+            return cls(Stays.none(), pl.DataFrame(schema=CUTS), nothing, nothing, nothing)
         batches, cuts = (frame[name].explode().struct.unnest() for name in ("batches", "cuts"))
         return cls(
             Stays.of_frame(frame),
             cuts.drop_nulls(),
-            *(batches[name].drop_nulls().cast(pl.Int64).to_numpy() for name in ("zone", "size")),
+            *(batches[name].drop_nulls().cast(pl.Int64).to_numpy() for name in ("zone", "size", "overdue")),
         )
 
     def frame(self) -> pl.DataFrame:
         """All of it as a table of one line, a table in each cell."""
-        batches = pl.DataFrame({"zone": self.zone, "size": self.size}).cast(pl.Int32)
+        batches = pl.DataFrame({"zone": self.zone, "size": self.size, "overdue": self.overdue}).cast(pl.Int32)
         tables = {"stays": self.stays.frame(), "cuts": self.cuts, "batches": batches}
         return pl.DataFrame({name: pl.Series([table.to_struct()]) for name, table in tables.items()})
 

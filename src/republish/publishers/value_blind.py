@@ -85,7 +85,7 @@ class ValueBlind(Publisher):
     keeps_counts: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "Puts people together without looking at values and counts a batch anew when several people come or go, so "
-        "that knowing the program tells nothing."
+        "that who is with whom tells nothing, whoever reads the program."
     )
 
     def __post_init__(self) -> None:
@@ -155,7 +155,10 @@ class ValueBlind(Publisher):
         past = recall_batches(view, memory, memory.release + 1)
         places = open_places if self.batches == "open" else closed_places
         least = max(self.n, self.size // 3) if self.batches == "open" else self.n
-        still = np.flatnonzero(rng.random(past.batches + 1) < _IDLE)
+        # Who is held once is likely to be held again, so that many holds in a row tell little more than one.
+        overdue = np.append(0, past.record.overdue)
+        held = np.where(overdue > 0, (overdue / (overdue + 1)) ** 2, _IDLE)
+        still = np.flatnonzero(rng.random(past.batches + 1) < held)
         idle = rng.random(len(past.record.cuts) + view.rows // self.size + 2) < _IDLE
         rules = BatchRules(self.m, self.size, self.n, least, still, idle)
         self._require_diverse(view, past)
@@ -165,15 +168,18 @@ class ValueBlind(Publisher):
             exceeding = self._exceeding(view, past, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
                 return grouping
-            rules = replace(rules, still=np.union1d(rules.still, exceeding))
+            fresh = exceeding > past.batches
+            idle = rules.idle | bool(fresh.any() and past.batches)  # then nobody begins a batch this time
+            rules = replace(rules, still=np.union1d(rules.still, exceeding[~fresh]), idle=idle)
         raise CannotPublish(
             f"at most {self.max_determined:g} of all people may be expected to be determined, and with this view more "
-            "would be, although no batch is counted anew; start a series with a larger size or n"
+            "would be, although no batch is counted anew or made; start a series with a larger size or n"
         )
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with everyone's stay and batch, and the record of both."""
-        return remember_batches(view, recall_batches(view, memory, memory.release), grouping, memory)
+        past = recall_batches(view, memory, memory.release)
+        return remember_batches(view, past, grouping, memory, self.n)
 
     def batch_terms(self, view: Microdata) -> BatchTerms:
         return BatchTerms(self.batches == "closed", self.size, self._axis_weights(view))
@@ -204,18 +210,15 @@ class ValueBlind(Publisher):
         sighting, _ = sight_batches(view, past, grouping)
         stays, _ = continued(past.record.stays, sighting)
         risk = batch_risk(stays, self.compromised)
-        before = past.counted
         batch = np.arange(int(stays.cohort.max(initial=0)) + 1)
         surely = np.bincount(stays.cohort, weights=risk.of_stay > _LIKELY, minlength=len(batch)) > 0
         expected = np.bincount(stays.cohort, weights=risk.of_stay, minlength=len(batch))
         people = np.bincount(stays.cohort, minlength=len(batch))
         over = expected > (0 if last else self.max_determined) * people
-        living = np.unique(past.record.stays.cohort[before])
+        living = np.isin(batch, past.record.stays.cohort[past.counted])
         if risk.share <= self.max_determined:
-            over = surely
-            if last or not np.isin(batch[over], living).any():
-                return None
-        return np.intersect1d(batch[over], living)
+            return batch[surely & living] if not last and (surely & living).any() else None
+        return batch[over & (living | (batch > past.batches))]
 
 
 def _weights_in(text: str) -> dict[str, float]:

@@ -133,7 +133,8 @@ def _without_batch(
     """Fewest and most of the people without a batch that every query matches."""
     alone = release.batch == 0
     people = release.people
-    some = replace(people, group=people.group[alone], rest=people.rest.filter(alone))
+    rest = people.rest.filter(alone) if people.rest.width else people.rest  # no columns, no rows
+    some = replace(people, group=people.group[alone], rest=rest)
     table: EstimateTable = estimate_table(some, [places[alone] for places in plain])
     # That one of a cell `*` lacks the value says nothing of a part of its people.
     table = table._replace(mixed=np.zeros_like(table.mixed))

@@ -195,7 +195,7 @@ class BatchWalk:
         mine, theirs = labelled(self.before.stays), labelled(stored)
         if self.before.lacks:
             return []
-        pointed = memory.columns[STAY].astype(np.int64) - 1
+        pointed = memory.columns.get(STAY, np.zeros(memory.size, dtype=np.int32)).astype(np.int64) - 1
         if (pointed >= stored.count).any():
             return ["the memory points to stays that are not recorded"]
         last = keyed(memory.people).join(self.before.last, on=list(KEY), how="left", maintain_order="left")

@@ -26,8 +26,9 @@ LED = f"{BLIND}: led by quasi-identifiers"
 _SAYS = "Everyone is in the batch that quasi-identifiers, numbers of people and chance lead her to."
 _WORD = 2**64
 _STEP, _MIX, _MORE = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64
-_ROOM, _GROWTH, _ENOUGH = (2, 1), (3, 2), (7, 10)
-"""An open batch has room up to twice the size, or 3/2 of its first; 7/10 of the size make closed batches."""
+_ROOM, _GROWTH, _ENOUGH, _NEARLY = (2, 1), (3, 2), (7, 10), (9, 10)
+"""An open batch has room up to twice the size, or 3/2 of its first; 7/10 of the size make closed batches,
+9/10 a new open one."""
 _TAILS = 5, 95
 _NEAR, _LEAST = 0.15, 0.35
 
@@ -111,7 +112,7 @@ def _open(
         .astype(np.int64)
     )
     many = np.bincount(zone[joined == 0], minlength=cuts.height + 1)
-    begins = (joined == 0) & (many[zone] >= terms.size)
+    begins = (joined == 0) & (many[zone] * _NEARLY[1] >= _NEARLY[0] * terms.size)
     changed = 0 if cuts.equals(record.cuts) else 1
     return _Expected(joined, begins, zone, changed)
 

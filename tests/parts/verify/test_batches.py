@@ -65,12 +65,12 @@ def altered(series: Series, path: Path, change: Callable[[pl.DataFrame], pl.Data
 
 
 def exchanged(members: pl.DataFrame) -> pl.DataFrame:
-    """A membership in which two people with one value, of different batches, are in each other's."""
+    """A membership in which people with one value, two of each value, of different batches, are in each other's."""
     there = members.with_row_index("at").filter((pl.col("group") > 0) & ~pl.col("held"))
     pairs = there.join(there, on="code", suffix="_other").filter(pl.col("group") != pl.col("group_other"))
-    one = pairs.row(0, named=True)
     group = members["group"].to_list()
-    group[one["at"]], group[one["at_other"]] = one["group_other"], one["group"]
+    for one in pairs.unique("code", keep="first", maintain_order=True).iter_rows(named=True):
+        group[one["at"]], group[one["at_other"]] = one["group_other"], one["group"]
     return members.with_columns(pl.Series("group", group, dtype=pl.Int32))
 
 

@@ -111,7 +111,20 @@ def held_stays(past: BatchPast, grouping: Grouping, number: IntArray) -> IntArra
     return ended[goes_on]
 
 
-def remember_batches(view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory) -> Memory:
+def _overdue(past: BatchPast, grouping: Grouping, number: IntArray, n: int) -> IntArray:
+    """For how many releases every batch is overdue now: n lives or more ended, or wait, and it was not counted."""
+    assert grouping.snapshots is not None
+    waiting = grouping.snapshots.listed[(grouping.group < 0) & (grouping.snapshots.listed >= 0)]
+    due = np.bincount(grouping.counterfeit_group, minlength=grouping.groups) >= n
+    due |= np.bincount(waiting, minlength=grouping.groups) >= n
+    before = np.zeros(int(max(number.max(initial=0), past.batches)) + 1, dtype=np.int64)
+    before[1 : past.batches + 1] = past.record.overdue
+    now = np.zeros_like(before)
+    now[number[due]] = before[number[due]] + 1
+    return now[1:]
+
+
+def remember_batches(view: Microdata, past: BatchPast, grouping: Grouping, memory: Memory, n: int) -> Memory:
     """The memory after a release."""
     assert view.people is not None and grouping.snapshots is not None
     listed, zones = grouping.snapshots.listed, grouping.snapshots.zones
@@ -132,5 +145,6 @@ def remember_batches(view: Microdata, past: BatchPast, grouping: Grouping, memor
         zones.frame(),
         np.append(past.record.zone, zones.lead(led)),
         np.append(past.record.size, np.bincount(grouping.group[rows], minlength=grouping.groups)[fresh]),
+        _overdue(past, grouping, number, n),
     )
     return replace(memory, columns={**memory.columns, STAY: stay, HOME: home}, counts=record.frame())

@@ -14,7 +14,7 @@ from republish.publishers._batches.past import BatchPast
 from republish.publishers._batches.renewal import BatchPlaces, BatchRules, tallied
 from republish.spatial.zones import LedRow, Zones, chances, cut_zones
 
-_ENOUGH = 0.7  # of the size make a closed batch
+_ENOUGH, _NEARLY = 0.7, 0.9  # of the size make a closed batch, and one of people who wait in a zone
 _ROOMY, _GROWN = 2.0, 1.5  # times the size, and times its first size, an open batch takes newcomers
 
 
@@ -35,7 +35,7 @@ def first_zones(view: Microdata, past: BatchPast, size: int, weights: FloatArray
 def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
     """Everyone in a batch of her zone: those who were in one that lives stay in it, newcomers join any with room.
 
-    Who finds no room waits for a new batch, which is made of those who wait in a zone once they are `size`.
+    Who finds no room waits for a new batch, which is made of those who wait in a zone once they are nearly `size`.
     """
     zones, zone = first_zones(view, past, rules.size, weights)
     if not past.batches:
@@ -56,14 +56,15 @@ def open_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: Fl
     drawn = chances(view.people[new], np.full(len(new), zones.count), past.release)
     home[new] = free[first[zone[new]] + (drawn * many[zone[new]]).astype(np.int64)]
     alone = np.flatnonzero(home == 0)
-    waiting = np.bincount(zone[alone], minlength=zones.count)
-    number = past.batches
-    total, most = tallied(zone[alone], view.codes[alone], zones.count)
-    fit = (most * rules.m <= total) & ~rules.idle[: zones.count]
-    for at in np.flatnonzero((waiting >= rules.size) & fit):
-        number += 1
-        home[alone[zone[alone] == at]] = number
+    for made, at in enumerate(ready_zones(zone[alone], view.codes[alone], zones.count, rules), start=1):
+        home[alone[zone[alone] == at]] = past.batches + made
     return BatchPlaces(home, ~past.same & (home > 0), zones)
+
+
+def ready_zones(zone: IntArray, codes: IntArray, zones: int, rules: BatchRules) -> IntArray:
+    """The zones in which those who wait make a batch: enough, no value too frequent, and not barred by chance."""
+    total, most = tallied(zone, codes, zones)
+    return np.flatnonzero((total >= _NEARLY * rules.size) & (most * rules.m <= total) & ~rules.idle[:zones])
 
 
 def closed_places(view: Microdata, past: BatchPast, rules: BatchRules, weights: FloatArray) -> BatchPlaces:
