@@ -139,7 +139,7 @@ def dry_run(views: Sequence[Microdata], publisher: ValueBlind, hindered: bool = 
     Raises:
         CannotPublish: a value of the first view is too frequent, or the bound cannot be kept.
     """
-    settings: dict[str, Any] = {name: getattr(publisher, name) for name in publisher.parameters()}
+    settings: dict[str, Any] = parameters_of(publisher)
     trial = (ValueBlind if hindered else _Unhindered)(**settings, whole=True)
     memory, chance = Memory.empty(), np.random.default_rng(_SEED)
     waiting = held = rows = 0
