@@ -310,5 +310,7 @@ class Series:
         `publish`. For `meant` see there.
         """
         options = AdoptOptions(as_of, dry_run, groups, meant)
-        done: Published = answer_of("republish.publishing.adopt:adopt")(self, tables, view, options, progress)
+        done: Published = answer_of("republish.publishing.adopt.run:adopt")(
+            self, tables, view, options, progress
+        )
         return done

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from republish import Number, Schema
@@ -88,6 +88,7 @@ def tables(draw: st.DrawFn, value: st.SearchStrategy[float], most: int = 40) -> 
 
 
 @given(tables(st.floats(-1e3, 1e3).map(lambda x: round(x / 10, 6))))
+@example(np.array([[0.0, MISSING], [0.1, 0.0], [MISSING, -0.4]]))
 def test_fractions_are_walked_as_by_the_twin(points: np.ndarray) -> None:
     lowest = np.min(points, axis=1, initial=1e3, where=points > MISSING)
     assume((np.where(points > MISSING, points - lowest[:, None], 0.0) % 1).any())

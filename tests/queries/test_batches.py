@@ -93,6 +93,9 @@ def test_somebody_who_waits_in_a_batch_may_have_any_value() -> None:
     assert answer(release, "illness = 'flu' and age < 9") == (2.0, 1, 3)
     assert answer(release, "illness = 'gout' and age < 9") == (1.0, 0, 2)
     assert answer(release, "illness = 'ague' and age < 9") == (0.0, 0, 1)
+    (note,) = release.count("illness = 'flu'").notes
+    assert note.startswith("1 people are not counted yet and 1 are counted as they were")
+    assert not release.count("age < 9").notes
 
 
 def test_somebody_without_a_batch_may_have_any_value() -> None:

@@ -184,6 +184,7 @@ def test_a_changed_membership_is_noticed(made: Made, column: str) -> None:
     found = series.verify()
     assert not found.holds
     # Nothing is compared across an altered release, so classes show only in its digest; groups and codes must fit.
+    assert any(path.name in problem for problem in found.problems)
     assert column == "class" or not found.releases[2].holds
 
 

@@ -52,7 +52,7 @@ def adopt(
     as_json: Json = False,
 ) -> None:
     """Take in a release that another tool made before, so that attacks, gate and promises count with it."""
-    from republish.publishing.adopt import STEPS
+    from republish.publishing.adopt.run import STEPS
     from republish.series import Series
 
     opened = Series.open(series)

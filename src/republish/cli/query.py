@@ -93,7 +93,7 @@ def _say_count(series: Series, release: int, condition: str, found: Count, as_js
             f"{number(found.suppressed)} rows of the view were left out of the release and may match too: "
             f"at most {number(found.upper_in_view)} of the view"
         )
-    if found.counterfeits:
+    if found.counterfeits and not series.policy.publisher.keeps_counts:
         say(f"{number(found.counterfeits)} counterfeit rows are not counted as people")
     for note in found.notes:
         say(f"note: {note}")

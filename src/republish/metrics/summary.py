@@ -56,9 +56,9 @@ EXPLANATIONS: dict[str, str] = {
 _OF_TWO_TABLES = {
     "rows": "People in the release.",
     "groups": "Groups of people who look alike in every quasi-identifier.",
-    "counterfeits": "Counted values that belong to nobody.",
+    "counterfeits": "Counted values of nobody who is there: counterfeits, or people as they were before they left.",
     "levels": "The strictest k of every group of people, and the strictest l and t of every batch of values.",
-    "fewest_people": "Real people in the batch that has fewest: its other values are counterfeits.",
+    "fewest_people": "Real people in the batch that has fewest: its other values are of nobody who is there.",
 }
 COUNTS = {
     "batches": "Batches of people whose values are counted together.",

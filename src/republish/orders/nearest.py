@@ -37,8 +37,8 @@ def nearest_point_next(
     if axes == 0 or rows == 0:
         return np.arange(rows)
     scale = _scale(space)
-    # Missing values lie so far below the domain that they are a whole unit away from it.
-    far = np.where(space.high > space.low, space.low - 2 * (space.high - space.low), space.low - 1)
+    # Missing values lie so far below the domain that they are more than a unit away from it however rounded.
+    far = space.low - 2 * np.where(space.high > space.low, space.high - space.low, 1)
     placed = np.maximum(space.points, far[:, None]) + 0.0  # there is but one zero
     same = _same(placed)
     distinct = np.ascontiguousarray(placed[:, same["first"].to_numpy()].T)

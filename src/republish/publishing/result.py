@@ -50,7 +50,7 @@ class Adopted:
         elsewhere: people who could be in another group too; one way to put all people was taken.
         nobodys: published values that nobody in the view was found for; they count as counterfeits.
         starred: rows of the table that say nothing but `*` and were left out.
-        without_role: columns of the table that the schema has no role for; they were left out.
+        without_role: how many columns of the table the schema has no role for; they were left out.
         anew: published people without a set of values that could be kept; promises begin anew for them.
         promises: checks of what the series promises of its own releases.
         attacks: what attacks find in all releases so far, by name.
@@ -62,7 +62,7 @@ class Adopted:
     elsewhere: int
     nobodys: int
     starred: int
-    without_role: tuple[str, ...]
+    without_role: int
     anew: int
     promises: tuple[dict[str, Any], ...]
     attacks: dict[str, dict[str, Any]]

@@ -36,7 +36,7 @@ from republish.queries.compiled import estimate_table, packed, people_table
 from republish.queries.language import Condition, parse_condition
 from republish.queries.spans import Term, none_of
 from republish.release.release import Release
-from republish.release.two_tables import AnyRelease, TwoTableRelease
+from republish.release.two_tables import WAITING, AnyRelease, TwoTableRelease
 
 LEAN = 0.5
 """Standard deviation of the log odds by which people in doubt are taken to lean together."""
@@ -146,7 +146,24 @@ def count_many(release: AnyRelease, queries: Sequence[str | Condition] | Workloa
         found = _answers(release, [one.terms for one in asked], estimate_table(release, places))
     else:
         found = _two_tables(release, asked, places[:-1], places[-1])
-    return replace(found, notes=tuple(columns.notes))
+    return replace(found, notes=(*columns.notes, *_notes(release, asked)))
+
+
+def _notes(release: AnyRelease, asked: Sequence[Asked]) -> list[str]:
+    """What to know of answers about values where batches were counted in earlier releases."""
+    if (
+        isinstance(release, Release)
+        or release.clock is None
+        or all(one.perhaps == one.surely for one in asked)
+    ):
+        return []
+    waiting, held = int(release.clock[WAITING].sum()), int(release.counterfeits.sum())
+    if not waiting and not held:
+        return []
+    return [
+        f"{waiting:,} people are not counted yet and {held:,} are counted as they were before they left or changed; "
+        "the standard error knows nothing of what changed since batches were counted, the bounds do"
+    ]
 
 
 def _two_tables(

@@ -11,6 +11,7 @@ _COUNTED = {
     "left_out": "people of the view are in no group",
     "nobodys": "published values belong to nobody in the view and count as counterfeits",
     "starred": "rows of the table say nothing but * and were left out",
+    "without_role": "columns of the table have no role and were left out",
     "anew": "people hid in too few values to keep them; what is promised over the series begins anew for them",
 }
 
@@ -26,8 +27,6 @@ def assumed(found: Mapping[str, Any]) -> list[str]:
     else:
         said = ["everyone fits one group alone"]
     said += [f"{number(found[key])} {words}" for key, words in _COUNTED.items() if found[key]]
-    if found["without_role"]:
-        said.append(f"{len(found['without_role'])} columns of the table have no role and were left out")
     return said
 
 

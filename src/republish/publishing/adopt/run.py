@@ -9,20 +9,15 @@ what is promised, it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from republish.arrays import IntArray
 from republish.attacks.adversary import Adversary
-from republish.attacks.matching.fitting import fitting
-from republish.attacks.matching.foreign_batches import placed_in_batches, read_foreign_batches
-from republish.attacks.matching.other_tools import assigned, foreign_release
 from republish.attacks.run import run, target_of
-from republish.errors import PolicyError, ViewError
+from republish.errors import PolicyError
 from republish.gate.run import Coming, WithDraft, judge
 from republish.grouping import Grouping
 from republish.ledger import Draft, crash_points
@@ -30,19 +25,16 @@ from republish.ledger.chain import ADOPT
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, compare
 from republish.metrics.summary import measures_of
-from republish.microdata import INTERVAL, Axis, read_view, sensitive_codes
 from republish.publishing.about import Size, about_adopted
+from republish.publishing.adopt.tables import AdoptedTables
 from republish.publishing.as_of import moment_of
-from republish.publishing.plausibility import require_plausible, turnout, with_spelling
 from republish.publishing.policy_record import policy_record, require_as_recorded
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Adopted, AdoptOptions, Published
 from republish.publishing.steps import CheckedPiece, Piece, Terms
-from republish.release.cells import Cells
 from republish.release.domains import Scales
-from republish.release.release import Release, plain_numbers
+from republish.release.release import Release
 from republish.release.two_tables import (
-    BATCH,
     AnyRelease,
     Placed,
     StoredRelease,
@@ -52,16 +44,11 @@ from republish.release.two_tables import (
     stored_release,
     values_schema,
 )
-from republish.schema import Number
-from republish.schema.column_names import listed
-from republish.secret import order_of
 from republish.series import Series
-from republish.sources.identifiers import require_whole
-from republish.sources.tables import read_table
 from republish.verify.check import Check, Verification
 from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
-from republish.verify.table import all_starred, quasi_columns, verify_against_view, verify_frame
+from republish.verify.table import verify_against_view, verify_frame
 from republish.verify.two_tables import verify_stored_release
 
 Progress = Callable[[str], None]
@@ -154,195 +141,8 @@ class AdoptedPiece(Piece):
         return ()
 
 
-class _Adoption:
+class _Adoption(AdoptedTables):
     """One adoption under way, while the lock is held."""
-
-    def __init__(self, series: Series, number: int, as_of: str) -> None:
-        self.series, self.number, self.as_of = series, number, as_of
-        self.policy, self.schema, self.secret = series.policy, series.schema, series.secret()
-        if self.schema.sensitive is None or self.schema.identifier is None:
-            raise PolicyError(
-                "a release is adopted by the sensitive values and identifiers of its people; this series lacks one of "
-                "both columns"
-            )
-        self.stated: IntArray | None = None
-        self.starred = 0
-        self.strange: tuple[str, ...] = ()
-
-    # Who is where ---------------------------------------------------------------------------------
-
-    def read(self, tables: Sequence[Any], view: Any, options: AdoptOptions) -> AnyRelease:
-        """Read the view, and the tables as a release in its coordinates."""
-        groups, meant = options.groups, options.meant
-        if not 1 <= len(tables) <= 2:
-            raise PolicyError(f"a release is one table, or two, people and values; {len(tables)} were given")
-        known = self.series.known_values() if self.number > 1 else None
-        names = None
-        if groups is not None:
-            view, names = self._split(view, groups)
-        raw = read_view(view, self.schema, known)
-        self.view, self.memory = raw.pseudonymous(self.secret), self.series.memory()
-        assert raw.identifiers is not None
-        self.meant = self._plausible(raw.identifiers, meant)
-        if names is not None:  # the rows of the view are in the order of pseudonyms now
-            names = names.gather(order_of(self.secret.pseudonyms(raw.identifiers)))
-        if len(tables) == 1:
-            release: AnyRelease = self._one_table(tables[0], names)
-        else:
-            release = read_foreign_batches(tables[0], tables[1], self.schema, self.view.axes, self.number)
-            self._name(read_table(tables[0], self.schema.missing)[BATCH], release.batch, names)
-        if not release.rows:
-            raise ViewError(
-                "the table to be adopted must hold rows, and it has none; give the one that was published"
-            )
-        return release
-
-    def _plausible(self, identifiers: pl.Series, meant: Collection[str]) -> tuple[str, ...]:
-        """Refuse what would be refused of a view to be published; return what is meant of it."""
-        people = self.view.people
-        assert people is not None
-        records = self.series.records
-        found = turnout(people, self.memory, records[-1].payload["rows"] if records else 0)
-        if not found.known:
-            require_whole(identifiers, self.schema)
-        found = with_spelling(found, people, identifiers, self.secret, self.memory)
-        return require_plausible(found, meant)
-
-    def _one_table(self, table: Any, names: pl.Series | None) -> Release:
-        schema = self.schema
-        frame = read_table(table, schema.missing)
-        columns = quasi_columns(frame, schema)
-        starred = all_starred(frame, columns)
-        if not starred.all():
-            self.starred = int(starred.sum())
-            frame = frame.filter(~pl.Series(starred, dtype=pl.Boolean))
-        plain = {"group", "level", *columns, *schema.published_columns}
-        self.strange = tuple(name for name in frame.columns if name not in plain)
-        release = foreign_release(frame, schema, self.view.axes, self.number)
-        if names is not None and "group" not in frame.columns:
-            raise PolicyError(
-                "groups that the view names are those of a column group of the table, which it has not; leave --groups "
-                "out"
-            )
-        self._name(frame["group"] if names is not None else None, release.group, names)
-        return release
-
-    def _split(self, view: Any, column: str) -> tuple[pl.DataFrame, pl.Series]:
-        """The view without the column that names groups, and that column."""
-        schema = self.schema
-        declared = (*schema.quasi_identifiers, schema.sensitive)
-        frame = read_table(view, schema.missing, [c.name for c in declared if isinstance(c, Number)])
-        if column not in frame.columns:
-            raise ViewError(
-                f"the view has no column {listed([column])}; --groups names the one that says who was where"
-            )
-        if column in (schema.identifier, *schema.published_columns):
-            raise PolicyError(f"column {listed([column])} has a role of its own; --groups names another one")
-        return frame.drop(column), frame[column]
-
-    def _name(self, shown: pl.Series | None, number: IntArray, names: pl.Series | None) -> None:
-        """Take down in which group the view says everyone was, by the names that the table has."""
-        if names is None or shown is None:
-            return
-        text = [part.cast(pl.String).str.strip_suffix(".0").rename("name") for part in (shown, names)]
-        numbers = (
-            pl.DataFrame([text[0], pl.Series("number", number, dtype=pl.Int64)]).drop_nulls().unique("name")
-        )
-        found = text[1].to_frame().join(numbers, on="name", how="left", maintain_order="left")
-        unknown = found.filter(pl.col("name").is_not_null() & pl.col("number").is_null()).height
-        if unknown:
-            raise ViewError(
-                f"every group that the view names must be one of the table; those of {unknown} people are not. Give "
-                "the view and the table of one release"
-            )
-        self.stated = found["number"].fill_null(0).to_numpy()
-
-    def place(self, release: AnyRelease) -> None:
-        """Put everyone where she fits, and take what nobody is found for as nobody's."""
-        assert self.schema.sensitive is not None
-        column = self.schema.sensitive
-        rows = release.values.rest[column.name]
-        codes, values = sensitive_codes(rows, column, self.view.values)
-        self.view = replace(self.view, values=values, axes=_widened(release))
-        self.elsewhere = 0
-        if not isinstance(release, Release):
-            found = placed_in_batches(release, self.view, codes.astype(np.int64), self.stated)
-            self.placed, self.elsewhere = Placed(found.batch, found.cell), found.elsewhere
-        elif self.stated is not None:
-            group = self.stated.astype(np.int32)
-            self.placed = Placed(group, group)
-        else:
-            fits, row_group = fitting(release, self.view.points), release.group.astype(np.int64) - 1
-            found_group, self.elsewhere = assigned(fits, self.view.codes, row_group, codes.astype(np.int64))
-            group = (found_group + 1).astype(np.int32)
-            self.placed = Placed(group, group)
-        self._require_somebody(release)
-        self.grouping = self._grouping(release.values, codes)
-        nobodys = np.bincount(self.grouping.counterfeit_group, minlength=release.values.group_count)
-        spelled = plain_numbers(values).gather(codes).rename(column.name)
-        shown = replace(release.values, rest=release.values.rest.with_columns(spelled), counterfeits=nobodys)
-        shown = replace(shown, cells=_on_axes(shown, self.view.axes))
-        if not isinstance(release, Release):
-            people = replace(release.people, cells=_on_axes(release.people, self.view.axes))
-            self.release: AnyRelease = replace(release, people=people, values=shown)
-        else:
-            self.release = shown
-
-    def _require_somebody(self, release: AnyRelease) -> None:
-        """Refuse a view of which nobody is in the table, or whose people are not where it says."""
-        view, group = self.view, self.placed.group
-        if view.rows and not (self.placed.cell > 0).any():
-            raise ViewError(
-                "nobody in the raw view fits a row of the table; give the view that it was made of, with the columns "
-                "as they were then"
-            )
-        if self.stated is None:
-            return
-        if isinstance(release, Release):
-            there = np.flatnonzero(group > 0)
-            wrong = np.zeros(len(there), dtype=np.bool_)
-            for cells, points in zip(release.cells, view.points, strict=True):
-                wrong |= ~cells.cover(group[there].astype(np.int64) - 1, points[there])
-            strangers = int(wrong.sum())
-        else:
-            strangers = int(np.count_nonzero((self.stated > 0) & (group != self.stated)))
-        if strangers:
-            raise ViewError(
-                f"everyone must fit the group that the view names for her, and {strangers} people do not; give the "
-                "view that the table was made of, or leave --groups out"
-            )
-
-    def _grouping(self, values: Release, codes: IntArray) -> Grouping:
-        """The groups with rows that nobody takes as counterfeits."""
-        shown = pl.DataFrame({"group": values.group.astype(np.int64), "code": codes.astype(np.int64)})
-        there = self.placed.group > 0
-        held = pl.DataFrame(
-            {
-                "group": self.placed.group[there].astype(np.int64),
-                "code": self.view.codes[there].astype(np.int64),
-            }
-        )
-        key = ["group", "code"]
-        spare = (
-            shown.group_by(key)
-            .len()
-            .join(held.group_by(key).len("held"), on=key, how="full", coalesce=True)
-            .select(
-                *key, n=pl.col("len").fill_null(0).cast(pl.Int64) - pl.col("held").fill_null(0).cast(pl.Int64)
-            )
-            .sort(key)
-        )
-        wrong = int(-spare.filter(pl.col("n") < 0)["n"].sum())
-        if wrong:
-            raise ViewError(
-                f"every value must be published in the group that the view names for its person, and {wrong} are not; "
-                "give the view that the table was made of, or leave --groups out"
-            )
-        times = spare["n"].to_numpy()
-        group, code = (np.repeat(spare[name].to_numpy(), times).astype(np.int32) for name in key)
-        return Grouping((self.placed.group - 1).astype(np.int32), group - 1, code)
-
-    # What is kept ---------------------------------------------------------------------------------
 
     def written(self, draft: Draft, step: Progress, dry_run: bool) -> Published:
         """Write the release in our form, check it as it lies there, and say how far it keeps what is promised."""
@@ -466,20 +266,3 @@ def _require_kept(name: str, kept: Sequence[Check], left_out: int) -> None:
             f"{name} can count a release made elsewhere only where everyone in the view is in it, and {left_out} "
             "people are not; give the view of those who were published"
         )
-
-
-def _widened(release: AnyRelease) -> tuple[Axis, ...]:
-    """The axes of a release that reach as far as its cells."""
-    wider = []
-    for cells in release.people.cells:
-        axis, said = cells.axis, cells.said
-        if axis.kind_code == INTERVAL and not axis.labels and said.any():
-            low, high = float(cells.low[said].min()), float(cells.high[said].max())
-            axis = replace(axis, low=min(axis.low, low), high=max(axis.high, high))
-        wider.append(axis)
-    return tuple(wider)
-
-
-def _on_axes(release: Release, axes: Sequence[Axis]) -> tuple[Cells, ...]:
-    """The cells of a release on other axes."""
-    return tuple(replace(cells, axis=axis) for cells, axis in zip(release.cells, axes, strict=False))

@@ -1,0 +1,1 @@
+"""Releases that another tool made before the series began: who is where in them, and what is kept of them."""
