@@ -77,7 +77,7 @@ test-stores: $(READY)
 	REPUBLISH_NEEDS_STORES=1 $(PYTEST) -m 'not long' tests/stores
 
 test-long: $(READY) $(EXTRAS)
-	$(PYTEST)
+	$(PYTEST) --hypothesis-profile=search
 
 test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/release/test_cells.py tests/memory/test_memory.py tests/memory/test_event_lists.py
