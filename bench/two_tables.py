@@ -13,23 +13,17 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 import republish as rp
-from republish.attacks.replaying.replay import Replay
-from republish.attacks.replaying.swap import swap_test
+from bench.views import BLIND, Views, adult, generated, told_apart, wages
 from republish.attacks.run import run, target_of
-from republish.datasets import census, hospital
+from republish.datasets import census
 from republish.metrics import Workload, relative_error, true_counts
 from republish.metrics.boxes import aligned
 from republish.publishing.plausibility import MEANT
-from republish.secret import Secret
 
 SELECTIVITIES = (0.01, 0.05, 0.1)
 QUERIES = 5_000
@@ -38,65 +32,6 @@ HEADING = (
     "| series | publisher | form | penalty | QIs only, 1 / 5 / 10 % | QIs + value, 1 / 5 / 10 % | information kept | "
     "isolated | absent excluded | faked | without value | seconds |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
-
-
-@dataclass(frozen=True)
-class Views:
-    """The raw views of a series, one file each, their schema, and what is known of how values follow each other."""
-
-    name: str
-    files: list[Path]
-    schema: rp.Schema
-    knowledge: Any = None
-
-
-def generated(name: str, folder: Path, seed: int = 7) -> Views:
-    """A generated series in files."""
-    churn = 0.02 if name == "calm census" else 0.1
-    made = (
-        hospital(24, 5_000, seed)
-        if name == "hospital"
-        else census(people=60_000, rows=6_000, views=12, insert=churn, delete=churn, seed=seed)
-    )
-    made.write(folder)
-    schema = rp.read_schema(folder / "schema.toml")
-    known = folder / "knowledge"
-    knowledge = rp.read_knowledge(known, schema) if known.exists() else None
-    return Views(name, sorted((folder / "views").iterdir()), schema, knowledge)
-
-
-def adult(folder: Path, views: int = 8, rows: int = 6_000, churn: float = 0.1) -> Views:
-    """Snapshots of UCI Adult: every view replaces some of its people by others of the file."""
-    source = Path(os.environ["REPUBLISH_ADULT"])
-    people = pl.read_csv(source / "adult.csv", separator=",").with_row_index("person")
-    chance, there = np.random.default_rng(7), np.arange(rows)
-    folder.mkdir()
-    columns = ["person", "age", "sex", "race", "marital-status", "education", "native-country", "occupation"]
-    for number in range(1, views + 1):
-        people[there].select(columns).write_csv(folder / f"{number:03d}.csv")
-        stay = chance.random(rows) >= churn
-        fresh = np.setdiff1d(np.arange(people.height), there)
-        there = np.concatenate([there[stay], chance.choice(fresh, rows - int(stay.sum()), replace=False)])
-    trees = {
-        name: source / f"adult_hierarchy_{name}.csv"
-        for name in ("marital-status", "education", "native-country")
-    }
-    quasi = [
-        rp.Number("age"),
-        rp.Category("sex"),
-        rp.Category("race"),
-        *(rp.Category(name, hierarchy=rp.read_hierarchy(file)) for name, file in trees.items()),
-    ]
-    return Views("adult", sorted(folder.iterdir()), rp.Schema("person", quasi, "occupation"))
-
-
-def wages() -> Views:
-    """The real panel of wages, seven years."""
-    source = Path(os.environ["REPUBLISH_WAGES"])
-    flags = ("sex", "black", "married", "south", "city", "union", "bluecollar")
-    quasi = [rp.Number("experience"), rp.Number("education"), *(rp.Category(name) for name in flags)]
-    wage = rp.Ordered("wage", order=tuple(f"w{i:02d}" for i in range(1, 11)))
-    return Views("wages", sorted(source.glob("*.csv")), rp.Schema("person", quasi, wage))
 
 
 def publishers(views: Views) -> Iterator[tuple[rp.TwoTables | None, Any]]:
@@ -159,16 +94,9 @@ def _identified(series: rp.Series, views: Views) -> tuple[float, float]:
     return linked.alone, present.shown_absent
 
 
-BLIND = {
-    "census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
-    "calm census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
-    "hospital": {"batches": "open", "size": 300, "n": 5, "m": 4},
-    "adult": {"batches": "closed", "size": 60, "n": 5, "m": 3},
-    "wages": {"batches": "open", "size": 60, "n": 5, "m": 3},
-}
 BLIND_HEADING = (
     "| series | seed | batches | held | waiting or without batch | bound at 4 % (worst person) | determined, linear at "
-    "0 / 4 % | confidence, above .9 | joint gain | swap test, releases 1 and 2 | QIs + value, 5 % "
+    "0 / 4 % | confidence, above .9 | joint gain, + events | swap test, releases 1 and 2 | QIs + value, 5 % "
     "| information kept | seconds |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -191,7 +119,8 @@ def blind(name: str, seed: int, folder: Path) -> str:
         f"| {name} | {seed} | {publisher.batches} {publisher.size}, n={publisher.n} | "
         f"{sum(one.counterfeits for one in done) / rows:.1%} | {sum(one.suppressed for one in done) / rows:.1%} | "
         f"{' ('.join(re.findall(r'[0-9.]+%', bound)[-2:])}) | {_determined(series)} | {_gain(series, views)} | "
-        f"{_told_apart(views, publisher)} | {_error(release, view, 0.05, True):.3f} | {kept:.2f} | {seconds:.0f} |"
+        f"{', '.join(told_apart(views, publisher, PAIRS))} | "
+        f"{_error(release, view, 0.05, True):.3f} | {kept:.2f} | {seconds:.0f} |"
     )
 
 
@@ -206,23 +135,14 @@ def _determined(series: rp.Series) -> str:
 
 
 def _gain(series: rp.Series, views: Views) -> str:
-    """How much an adversary gains who knows how values follow each other and weighs all releases at once."""
+    """How much an adversary gains who knows how values follow each other; and who also knows who changed when."""
     if views.knowledge is None:
         return "-"
-    adversary = rp.Adversary(knowledge=views.knowledge)
-    found = run(target_of(series, adversary, ("joint",)), adversary, "joint").summary.gain
-    return "-" if found is None else f"{found:.3f}"
-
-
-def _told_apart(views: Views, publisher: Any) -> str:
-    """Of how many pairs who exchanged their values an adversary tells who is who."""
-    secret, known, first = Secret.from_text("ab" * 32), None, []
-    for file in views.files[:2]:
-        view = rp.read_view(file, views.schema, known)
-        known = view.values
-        first.append(view.pseudonymous(secret))
-    found = swap_test(Replay(publisher, secret), first, PAIRS)
-    return ", ".join(f"{one.told_apart} of {one.pairs}" for one in found)
+    found = []
+    for events in (False, True):
+        adversary = rp.Adversary(knowledge=views.knowledge, event_lists=events)
+        found.append(run(target_of(series, adversary, ("joint",)), adversary, "joint").summary.gain)
+    return ", ".join("-" if gain is None else f"{gain:.3f}" for gain in found)
 
 
 def speed(rows: int = 1_000_000, releases: int = 5) -> None:

@@ -1,0 +1,111 @@
+"""Every publisher against an adversary who knows the program, the calendar and the odds: the table of docs/attacks.md.
+
+`python -m bench.adversary [census] [hospital] [wages]` publishes each series in the ledger under every publisher, as
+by default and as its paper describes it, and makes every attack on it. A cell has the share of people determined, the
+share above .9 and the mean confidence; of beliefs the gain instead of the first. `wages` needs `REPUBLISH_WAGES`, the
+folder of these data. `seconds` are those of all publishes together.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import republish as rp
+from bench.views import BLIND, Views, generated, told_apart, wages
+from republish.attacks.run import run, target_of
+from republish.publishing.plausibility import MEANT
+
+PAIRS = 20
+COMPROMISED = 0.04
+TWO = rp.TwoTables(k=5)
+ATTACKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "intersection": ("intersection", {}),
+    "tau": ("tau", {}),
+    "linear": ("linear", {}),
+    "linear, 4 %": ("linear", {"compromised": COMPROMISED}),
+    "gathering": ("gathering", {}),
+    "gathering, 4 %": ("gathering", {"compromised": COMPROMISED}),
+    "halving": ("halving", {}),
+    "halving, 4 %": ("halving", {"compromised": COMPROMISED}),
+    "beliefs": ("beliefs", {}),
+    "joint": ("joint", {"event_lists": False}),
+    "joint + events": ("joint", {}),
+}
+"""The columns: each an attack and what the adversary is granted."""
+
+
+def publishers(views: Views) -> Iterator[tuple[str, rp.TwoTables | None, Any]]:
+    """What is compared, in the order of the table."""
+    m = {"census": 6, "hospital": 4, "wages": 3}[views.name]
+    yield "value-blind", TWO, rp.ValueBlind(**BLIND[views.name])
+    made = {"m-invariance": rp.MInvariance, "tau-safety": rp.TauSafety, "cor-split": rp.CorSplit}
+    for name, publisher in {**made, "cohorts": rp.Cohorts}.items():
+        yield name, None, publisher(m=m)
+        yield f"{name}, nearest", None, publisher(m=m, membership="nearest")
+    if views.knowledge is not None:
+        yield "js-reduce", None, rp.JSReduce(knowledge=views.knowledge)
+        yield "js-reduce, two tables", TWO, rp.JSReduce(knowledge=views.knowledge, crowd=150.0)
+        yield "bayframe", None, rp.BayFrame(knowledge=views.knowledge)
+    yield "mondrian", None, rp.Mondrian(k=5, require=(rp.LDiversity(m),))
+
+
+def line(views: Views, name: str, form: rp.TwoTables | None, publisher: Any, folder: Path) -> str:
+    """One line of the table."""
+    series = rp.Series.create(folder, views.schema, publisher, seed=7, one_table=True, form=form)
+    began, done = time.perf_counter(), []
+    for file in views.files:
+        try:
+            done.append(series.publish(file, meant=MEANT))
+        except rp.CannotPublish:
+            return f"| {views.name} | {name} | refuses release {len(done) + 1} |"
+    seconds, rows = time.perf_counter() - began, sum(one.rows for one in done)
+    shares = [sum(getattr(one, part) for one in done) / rows for part in ("counterfeits", "suppressed")]
+    cells = [_cell(series, views, attack, granted) for attack, granted in ATTACKS.values()]
+    return (
+        f"| {views.name} | {name} | {' | '.join(cells)} | {', '.join(told_apart(views, publisher, PAIRS))} | "
+        f"{done[-1].measures.penalty:.3f} | {shares[0]:.1%} | {shares[1]:.1%} | {seconds:.0f} |"
+    )
+
+
+def _cell(series: rp.Series, views: Views, attack: str, granted: dict[str, Any]) -> str:
+    """What an attack finds, `-` where it says that it does not apply."""
+    adversary = rp.Adversary(knowledge=views.knowledge, **granted)
+    try:
+        found = run(target_of(series, adversary, (attack,)), adversary, attack).summary
+    except rp.PolicyError:
+        return "-"
+    first = f"{found.determined_share:.2%}" if attack not in ("beliefs", "joint") else f"{found.gain:.2f}"
+    return f"{first}, {found.above_nine_tenths:.1%}, {found.mean_confidence:.2f}"
+
+
+def main(names: list[str]) -> None:
+    """All lines, or those of the series that are named."""
+    columns = [
+        "series",
+        "publisher",
+        *ATTACKS,
+        "swap test, releases 1 and 2",
+        "penalty",
+        "faked",
+        "left out",
+        "seconds",
+    ]
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for name in names or ("census", "hospital", "wages"):
+        if name == "wages" and "REPUBLISH_WAGES" not in os.environ:
+            print("| wages | left out: REPUBLISH_WAGES does not name its folder |")
+            continue
+        with TemporaryDirectory() as folder:
+            views = wages() if name == "wages" else generated(name, Path(folder) / "data")
+            for number, (label, form, publisher) in enumerate(publishers(views)):
+                print(line(views, label, form, publisher, Path(folder) / f"series{number}"), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
