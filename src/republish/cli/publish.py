@@ -118,7 +118,7 @@ def publish(
 
 
 def _say_published(done: Published, series: Series, dry_run: bool) -> None:
-    from republish.publishing.about import takes_returns_for_new
+    from republish.publishing.limits import takes_returns_for_new
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
     say_size(done, series.policy.publisher.keeps_counts)

@@ -101,6 +101,11 @@ class Publisher(ABC):
         return ()
 
     @property
+    def decided_by_values(self) -> str | None:
+        """What everybody sees of a series that values decide, beside how often each occurs; `None` for nothing."""
+        return None
+
+    @property
     def reasoning(self) -> Reasoning | None:
         """How an adversary is taken to think, `None` where no thought is given to her."""
         return None

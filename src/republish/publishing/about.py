@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import republish
 from republish.grouping import Grouping
 from republish.policy import Policy
 from republish.publishers import parameters_of
+from republish.publishing.limits import hides_new_values, limits_of, limits_of_adopted
 from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
 from republish.release.two_tables import BATCHES_CSV, AnyRelease
 from republish.schema import Schema
-
-_BLIND = "value-blind"
 
 
 class Size(NamedTuple):
@@ -58,7 +56,7 @@ def about_release(
         "groups": size.groups,
         "suppressed_rows": size.suppressed,
         "counterfeit_rows": size.counterfeits,
-        **({} if not _hides_new_values(policy) else {"waiting_rows": size.waiting}),
+        **({} if not hides_new_values(policy) else {"waiting_rows": size.waiting}),
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
@@ -70,11 +68,7 @@ def about_release(
         ],
         "requirements": promises["one_table"],
         "promised_over_the_series": promises["series"],
-        "not_promised_over_the_series": [
-            *limits_of_one_release(policy),
-            *limits_of(policy),
-            *limits_of_adopted(adopted),
-        ],
+        "not_promised_over_the_series": [*limits_of(policy), *limits_of_adopted(adopted)],
         "columns": _columns(policy.schema),
         "tool": f"republish {republish.__version__}",
     }
@@ -106,18 +100,6 @@ def about_adopted(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
     } | ({} if size.batches is None else {"batches": size.batches})
 
 
-def limits_of_adopted(adopted: int) -> list[str]:
-    """What is not promised where other tools made the first releases of a series."""
-    if not adopted:
-        return []
-    which = "Release 1 was" if adopted == 1 else f"Releases 1 to {adopted} were"
-    return [
-        f"{which} made by another tool before this series began, and nothing is promised of what they give away, alone "
-        f"or together. Promises over the series hold from release {adopted + 1} on, and count with earlier groups as "
-        "far as these could be kept; cells of people of earlier releases may cross later ones."
-    ]
-
-
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
     "people": (
@@ -145,29 +127,6 @@ _HIDDEN_BATCH = {
 }
 
 
-def limits_of_one_release(policy: Policy) -> list[str]:
-    """What is not promised where nothing is promised of sensitive values over the series."""
-    if policy.publisher.series_promises:
-        return []
-    if policy.form is None:
-        return [f"Nothing is promised over the series: {_ALONE}"]
-    found = [
-        f"Of sensitive values nothing is promised over the series: {_ALONE}",
-        "Batches are cut anew with every release, and each is one more equation about the people who stay.",
-    ]
-    binding = [requirement.text for requirement in policy.requirements if requirement.needs_sensitive]
-    if policy.bt is not None:
-        binding.append(policy.bt.text)
-    if binding:
-        found.append(
-            f"Where batches are cut depends on values, for each must satisfy {', '.join(binding)}: a cut that is "
-            "missing tells whoever knows the program that one side of it would not have."
-        )
-    return found
-
-
-_ALONE = "each release is protected alone, and whoever keeps several may put them together."
-
 _CLOCKED = {
     "values": (
         "How often each sensitive value occurred in a batch when it was last counted. Whoever left or changed since is "
@@ -178,58 +137,6 @@ _CLOCKED = {
         "since and are not counted yet."
     ),
 }
-
-
-def limits_of(policy: Policy) -> list[str]:
-    """What one might read into the promises over the series, and is not promised."""
-    promises = policy.promises["series"]
-    returns = (
-        "People who come back after an absence are treated as newcomers: the groups they were in before it and "
-        "after it can be compared, which may leave them fewer values than each group alone."
-    )
-    found = [returns] if takes_returns_for_new(promises) else []
-    return [*found, *limits_of_new_values(policy), *(limits_of_batches(policy) if _BLIND in promises else [])]
-
-
-def takes_returns_for_new(promises: Iterable[str]) -> bool:
-    """Whether people who come back are treated as newcomers."""
-    return any(promise.startswith("m-invariance=") for promise in promises)
-
-
-def limits_of_batches(policy: Policy) -> list[str]:
-    """What value-blind batches do not hide."""
-    linking = (
-        "Insensitive columns are published as they are and can link the rows of one person over releases, which tells "
-        "the batch of whoever is recognised by them."
-    )
-    return [
-        "Somebody who has learned elsewhere which values go with which quasi-identifiers may be surer of a person's "
-        "value than the shares of the batch say.",
-        "Somebody who knows how values follow each other may weigh all releases together and be surer than the shares "
-        "say; the larger the batches, the less so.",
-        "A value after which nobody comes again, such as deceased or discharged, is the likely one of whoever stays "
-        "away, and no batch hides that.",
-        "A batch that is not counted anew because a value would be too frequent in it, or too many could be "
-        "determined, waits for a reason in its values, and its waiting can be seen.",
-        *([linking] if policy.schema.insensitive else []),
-    ]
-
-
-def limits_of_new_values(policy: Policy) -> list[str]:
-    """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
-    promises = policy.promises["series"]
-    pads = any(one.startswith(("tau-safety=", "determined=")) for one in promises) and _BLIND not in promises
-    if not policy.schema.has_open_list or not pads or _hides_new_values(policy):
-        return []
-    return [
-        "Counterfeits have values that were published before or are in the view. A value that appears for the first "
-        "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
-        "of values in the schema (domain) or the parameter newcomers avoids this."
-    ]
-
-
-def _hides_new_values(policy: Policy) -> bool:
-    return any(promise.startswith("new-values=") for promise in policy.promises["series"])
 
 
 def _columns(schema: Schema) -> list[dict[str, str]]:

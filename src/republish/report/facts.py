@@ -11,7 +11,7 @@ from republish.errors import LedgerError
 from republish.gate.verdict import recorded_problems
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of, faults_in
 from republish.publishers import parameters_of
-from republish.publishing.about import limits_of
+from republish.publishing.limits import limits_of
 from republish.publishing.policy_record import is_as_recorded
 from republish.verify.promises import meaning_of
 

@@ -1,0 +1,127 @@
+"""What is not promised over a series: what one might read into the promises, and what a stronger adversary knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from republish.policy import Policy
+
+_BLIND = "value-blind"
+_ALONE = "each release is protected alone, and whoever keeps several may put them together."
+_ONLY_CERTAINTY = (
+    "Promised is that nobody's value becomes certain in the way that is promised. How sure somebody is short of that "
+    "is not promised; the attacks measure it."
+)
+_ODDS = (
+    "Somebody who knows how values follow each other, or has learned elsewhere which go with which quasi-identifiers, "
+    "may weigh all releases together and be nearly sure where the releases alone leave several values."
+)
+_REASONING = (
+    "Promised is what somebody gains who follows the releases one by one. Somebody who weighs all releases together "
+    "gains more, and still more if she knows who changed when; the attack joint measures both."
+)
+
+_RETURNS = (
+    "People who come back after an absence are treated as newcomers: the groups they were in before it and after it "
+    "can be compared, which may leave them fewer values than each group alone."
+)
+
+
+def limits_of(policy: Policy) -> list[str]:
+    """What one might read into the promises of a series, and is not promised."""
+    promises = policy.promises["series"]
+    if not policy.publisher.series_promises:
+        return _of_one_release(policy)
+    if _BLIND in promises:
+        return _of_batches(policy)
+    thinks = policy.publisher.reasoning is not None
+    return [
+        *_of_program(policy),
+        *([_REASONING] if thinks else [_ONLY_CERTAINTY, _ODDS]),
+        *([_RETURNS] if takes_returns_for_new(promises) else []),
+        *_of_new_values(policy),
+    ]
+
+
+def _of_program(policy: Policy) -> list[str]:
+    """What values decide that everybody sees, and so whoever knows the program."""
+    decided = policy.publisher.decided_by_values
+    if decided is None:
+        return []
+    return [
+        f"Values decide {decided}. Whoever knows this program rules out what it would have published otherwise; with "
+        "value-blind batches values do not decide who is with whom."
+    ]
+
+
+def _of_one_release(policy: Policy) -> list[str]:
+    """What is not promised where nothing is promised of sensitive values over the series."""
+    if policy.form is None:
+        return [f"Nothing is promised over the series: {_ALONE}"]
+    found = [
+        f"Of sensitive values nothing is promised over the series: {_ALONE}",
+        "Batches are cut anew with every release, and each is one more equation about the people who stay.",
+    ]
+    binding = [requirement.text for requirement in policy.requirements if requirement.needs_sensitive]
+    if policy.bt is not None:
+        binding.append(policy.bt.text)
+    if binding:
+        found.append(
+            f"Where batches are cut depends on values, for each must satisfy {', '.join(binding)}: a cut that is "
+            "missing tells whoever knows the program that one side of it would not have."
+        )
+    return found
+
+
+def limits_of_adopted(adopted: int) -> list[str]:
+    """What is not promised where other tools made the first releases of a series."""
+    if not adopted:
+        return []
+    which = "Release 1 was" if adopted == 1 else f"Releases 1 to {adopted} were"
+    return [
+        f"{which} made by another tool before this series began, and nothing is promised of what they give away, alone "
+        f"or together. Promises over the series hold from release {adopted + 1} on, and count with earlier groups as "
+        "far as these could be kept; cells of people of earlier releases may cross later ones."
+    ]
+
+
+def takes_returns_for_new(promises: Iterable[str]) -> bool:
+    """Whether people who come back are treated as newcomers."""
+    return any(promise.startswith("m-invariance=") for promise in promises)
+
+
+def _of_batches(policy: Policy) -> list[str]:
+    """What value-blind batches do not hide."""
+    linking = (
+        "Insensitive columns are published as they are and can link the rows of one person over releases, which tells "
+        "the batch of whoever is recognised by them."
+    )
+    return [
+        "Somebody who has learned elsewhere which values go with which quasi-identifiers may be surer of a person's "
+        "value than the shares of the batch say.",
+        "Somebody who knows how values follow each other may weigh all releases together and be surer than the shares "
+        "say; the larger the batches, the less so.",
+        "A value after which nobody comes again, such as deceased or discharged, is the likely one of whoever stays "
+        "away, and no batch hides that.",
+        "A batch that is not counted anew because a value would be too frequent in it, or too many could be "
+        "determined, waits for a reason in its values, and its waiting can be seen.",
+        *([linking] if policy.schema.insensitive else []),
+    ]
+
+
+def _of_new_values(policy: Policy) -> list[str]:
+    """What counterfeits cannot hide: they bear values that are known, and a value that is new is none of them."""
+    promises = policy.promises["series"]
+    pads = any(one.startswith(("tau-safety=", "determined=")) for one in promises) and _BLIND not in promises
+    if not policy.schema.has_open_list or not pads or hides_new_values(policy):
+        return []
+    return [
+        "Counterfeits have values that were published before or are in the view. A value that appears for the first "
+        "time belongs to a real person of its group, who hides among the other real people of the group alone; a list "
+        "of values in the schema (domain) or the parameter newcomers avoids this."
+    ]
+
+
+def hides_new_values(policy: Policy) -> bool:
+    """Whether values that are new wait until they give nobody away."""
+    return any(promise.startswith("new-values=") for promise in policy.promises["series"])
