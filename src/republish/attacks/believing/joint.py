@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from republish.attacks.believing.beliefs import Told, _entries, _plain, _result, _revisions, _rows, groups_of
+from republish.attacks.believing.beliefs import (
+    Told,
+    _entries,
+    _result,
+    _revisions,
+    _rows,
+    groups_of,
+    plain_register,
+)
 from republish.attacks.believing.register import Register
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History
@@ -55,7 +63,7 @@ def joint(
     The arguments are those of `beliefs`; the posterior must be exact, bp or sinkhorn. Rounds end when no belief moves
     by more than `tolerance`, or after so many. With `rounds=0` this is the belief attack.
     """
-    register = _plain(history, reasoning) if register is None else register
+    register = plain_register(history, reasoning) if register is None else register
     found = weigh(history, reasoning, register, told, tolerance, rounds, loops, progress)
     count = len(history.person)
     p, code = np.zeros(count), np.zeros(count, dtype=np.int64)
@@ -104,4 +112,5 @@ def _sightings(
             groups_of(history, i),
             _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]]),
             None if told is None else _entries(told, i, person, register.codes[i]),
+            None if register.changed is None else register.changed[i],
         )
