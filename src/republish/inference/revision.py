@@ -96,8 +96,10 @@ class Revision:
     def _steps(self, number: int, mark: int) -> FloatArray:
         """The table [older, last, next] of a class, without the steps that contradict what is known of a change."""
         assert self.knowledge.sequential is not None
-        table = self.knowledge.sequential[number]
-        return table if mark == UNTOLD else table * _allowed(mark, self.knowledge.size)
+        table: FloatArray = self.knowledge.sequential[number]
+        if mark != UNTOLD:
+            table = table * _allowed(mark, self.knowledge.size)
+        return table
 
     def _anew(self, number: int, mark: int) -> FloatArray:
         """The chances [last, next] where the knowledge has no step that does not contradict what is known."""

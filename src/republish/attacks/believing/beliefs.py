@@ -6,6 +6,8 @@ the belief. She goes through the releases once, in their order, and what she bel
 
 She recognises people from release to release. From event lists she knows who was in a view and left out of the
 release, of whom the belief moves on without a posterior, and whether anybody's value changed since the last view.
+
+Batches with clocks of their own (`history.renewed`) are weighed in the releases that count them anew.
 """
 
 from __future__ import annotations
@@ -84,21 +86,20 @@ def walk(
 ) -> Iterator[BeliefStep]:
     """Her beliefs before and after every release; no true value is read but those she is told or counts from."""
     beliefs: np.ndarray[tuple[int, int], np.dtype[np.float32]] | None = None
-    bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
+    weighed = history.renewed or history
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         if beliefs is None:
             beliefs = np.zeros((history.people, revision.width), dtype=np.float32)
         person, classes = register.person[i], register.classes[i]
         changed = None if register.changed is None else register.changed[i]
         blocks = [slice(a, a + _BLOCK) for a in range(0, len(person), _BLOCK)]
-        row = _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]])
         prior = np.zeros((len(person), history.values))
         for block in blocks:
             marks = None if changed is None else changed[block]
             prior[block] = revision.prior(classes[block], beliefs[person[block]], marks)
         entries = None if told is None else _entries(told, i, person, register.codes[i])
-        found = inferred(prior, groups_of(history, i), row, reasoning, entries)
-        yield BeliefStep(prior, found, row)
+        found = inferred(prior, groups_of(weighed, i), rows_of(weighed, i, person), reasoning, entries)
+        yield BeliefStep(prior, found, rows_of(history, i, person))
         if revision.width and i + 1 < history.releases:
             for block in blocks:
                 who = person[block]
@@ -159,11 +160,12 @@ def revision_of(knowledge: Knowledge, reasoning: Reasoning) -> Revision:
     return Revision(seen, reasoning.form)
 
 
-def _rows(people: int, person: IntArray, appearing: IntArray) -> IntArray:
-    """The row of everyone who appears among the people of a register."""
-    place = np.full(people, -1)
+def rows_of(history: History, release: int, person: IntArray) -> IntArray:
+    """The row of everyone who appears in a release among the people of a register."""
+    first, last = history.member_start[history.group_start[release : release + 2]]
+    place = np.full(history.people, -1)
     place[person] = np.arange(len(person))
-    row = place[appearing]
+    row = place[history.person[first:last]]
     missing = int(np.count_nonzero(row < 0))
     if missing:
         raise PolicyError(

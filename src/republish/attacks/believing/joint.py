@@ -18,9 +18,9 @@ from republish.attacks.believing.beliefs import (
     _entries,
     _result,
     _revisions,
-    _rows,
     groups_of,
     plain_register,
+    rows_of,
 )
 from republish.attacks.believing.register import Register
 from republish.attacks.confidence import BeliefResult
@@ -71,7 +71,7 @@ def joint(
     bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
     for i, one in enumerate(found.posteriors):
         here = slice(bounds[i], bounds[i + 1])
-        row = _rows(history.people, register.person[i], history.person[here])
+        row = rows_of(history, i, register.person[i])
         mine = one.p[row]
         code[here] = mine.argmax(axis=1) if history.truth is None else history.truth[here]
         p[here] = mine[np.arange(len(mine)), code[here]]
@@ -102,15 +102,15 @@ def _sightings(
     history: History, reasoning: Reasoning, register: Register, told: Told | None
 ) -> Iterator[Sighting]:
     """Every release as she sees it."""
-    bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
+    weighed = history.renewed or history
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         person = register.person[i]
         yield Sighting(
             person,
             register.classes[i],
             revision,
-            groups_of(history, i),
-            _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]]),
+            groups_of(weighed, i),
+            rows_of(weighed, i, person),
             None if told is None else _entries(told, i, person, register.codes[i]),
             None if register.changed is None else register.changed[i],
         )

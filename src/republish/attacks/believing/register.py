@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import Int8Array, IntArray
-from republish.attacks.history import History, Table
+from republish.attacks.history import History
 from republish.attacks.source import Source
+from republish.attacks.tables import Table
 from republish.errors import PolicyError
 from republish.inference import CHANGED, STAYED, UNTOLD
 from republish.knowledge import Classes
