@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import polars as pl
 
 from attacks.histories import array
 from republish.attacks import History, Register, Table
+from republish.inference import CHANGED, UNTOLD
 from republish.knowledge import Classes, Knowledge
+from republish.memory.event_lists import Appearances, events_of
 
 
 def enumerated(
     history: History, knowledge: Knowledge, register: Register, told: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """The posterior of everyone in the register, release by release; of whom is `told` [release, person] the value."""
+    """The posterior of everyone in the register, release by release; of whom is `told` [release, person] the value.
+
+    Where the register says whether values changed, all others are no worlds.
+    """
     m, filled = knowledge.size, knowledge.complete()
     handed = []  # of each group: release, members, and in how many ways they get what
     for g in range(history.groups):
@@ -35,6 +40,11 @@ def enumerated(
         for i in range(history.releases)
         for who, number in zip(register.person[i].tolist(), register.codes[i].tolist(), strict=True)
     }
+    marks = {
+        (i, who): mark
+        for i, changed in enumerate(register.changed or ())
+        for who, mark in zip(register.person[i].tolist(), changed.tolist(), strict=True)
+    }
     grouped = {(release, who) for release, members, _ in handed for who in members}
     free = [seat for seat in kind if seat not in grouped]
     found = {seat: np.zeros(m) for seat in kind}
@@ -48,6 +58,8 @@ def enumerated(
             value |= dict(zip(free, rest, strict=True))
             if told is not None and any(told[seat] and value[seat] != code[seat] for seat in kind):
                 continue
+            if any(contradicted(who, value, marks, history.releases) for who in people):
+                continue
             weight = times * np.prod([_chance(who, value, kind, filled, history.releases) for who in people])
             for seat, x in value.items():
                 found[seat][x] += weight
@@ -55,6 +67,12 @@ def enumerated(
         np.array([found[i, who] / found[i, who].sum() for who in register.person[i].tolist()]).reshape(-1, m)
         for i in range(history.releases)
     ]
+
+
+def contradicted(who: int, value: dict, marks: dict, releases: int) -> bool:
+    """Whether somebody's values changed where they are known not to have, or stayed where they are known to have."""
+    own = [(value[i, who], marks.get((i, who), UNTOLD)) for i in range(releases) if (i, who) in value]
+    return any(mark != UNTOLD and (x != last) != (mark == CHANGED) for (last, _), (x, mark) in pairwise(own))
 
 
 def _chance(who: int, value: dict, kind: dict, knowledge: Knowledge, releases: int) -> float:
@@ -111,4 +129,8 @@ def branching_history(seed: int, people: int = 6, values: int = 3, releases: int
         codes = np.concatenate([code[kept], rng.integers(0, values, len(fake))])
         tables.append(Table(here, group, rows, codes))
         truth.append(code)
-    return History.of(people, values, tables, truth=truth)
+    lives = [
+        Appearances(one.person, codes, np.zeros(len(codes), np.uint64))
+        for one, codes in zip(tables, truth, strict=True)
+    ]
+    return History.of(people, values, tables, events_of(people, lives), truth)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attacks.excluding.test_against_twins import truthful
 from republish import Series, TauSafety, read_schema
@@ -25,7 +27,7 @@ from republish.attacks import (
 )
 from republish.attacks.replaying.replay import Replay, replay_of
 from republish.attacks.replaying.swap import swap_test
-from republish.attacks.snapshots import lives_apart
+from republish.attacks.snapshots import Rows, counted_anew, lives_apart
 from republish.datasets import hospital
 from republish.errors import PolicyError
 from republish.gate.run import Coming, WithDraft
@@ -107,6 +109,28 @@ def _runs(seen: set[tuple[int, int]]) -> list[tuple[int, int, int]]:
     return found
 
 
+# Renewals -----------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000))
+def test_batches_counted_anew_are_as_if_nobody_were_held(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    batches = int(rng.integers(1, 5))
+    fresh = rng.random(batches) < 0.5
+    group = rng.integers(-1, batches, 12)
+    code = rng.integers(0, 3, 12)
+    held = Rows(rng.integers(0, batches, 4), rng.integers(0, 3, 4))
+    there = group >= 0
+    order = rng.permutation(int(there.sum()) + 4)
+    rows = Rows(np.append(group[there], held.group)[order], np.append(code[there], held.code)[order])
+    found, shown = counted_anew(fresh, group, rows, held)
+    number = {old: new for new, old in enumerate(np.flatnonzero(fresh).tolist())}
+    expected = [number.get(one, -1) for one in group.tolist()]
+    assert found.tolist() == expected
+    pairs = [(g, c) for g, c in zip(expected, code.tolist(), strict=True) if g >= 0]
+    assert sorted(zip(shown.group.tolist(), shown.code.tolist(), strict=True)) == sorted(pairs)
+
+
 # Series -------------------------------------------------------------------------------------------
 
 
@@ -144,6 +168,21 @@ def test_snapshots_have_no_rows_of_nobody_but_those_of_people_who_were_forgotten
         int((series.members(number).group == 0).sum()) for number in range(1, 6)
     )
     assert snapshots.real == history.people
+
+
+def test_who_weighs_values_hears_a_batch_when_it_is_counted(published: Any) -> None:
+    series, _ = published
+    history = history_of(series)
+    renewed, forgotten = history.renewed, history.forgotten
+    assert renewed is not None
+    assert forgotten is not None
+    clocks = [series.release(number).clock["as_of"].to_numpy() == number for number in range(1, 6)]
+    assert np.diff(renewed.group_start).tolist() == [int(one.sum()) for one in clocks]
+    assert 0 < renewed.groups < history.groups
+    fresh = np.flatnonzero(np.concatenate(clocks))
+    assert renewed.nobodys.sum() == np.isin(fresh, history.snapshots.forgotten).sum()
+    assert renewed.nobodys.sum() < history.nobodys.sum()
+    assert renewed.until(2).groups == history.until(2).renewed.groups
 
 
 @pytest.mark.parametrize("name", names(EXCLUDES))

@@ -12,7 +12,7 @@ from republish.attacks.believing.register import Register, granted_view, registe
 from republish.attacks.choose import Choice, Means, obstacle, with_views, without_views
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
-from republish.attacks.history import History, Table, history_of
+from republish.attacks.history import History, history_of
 from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence
 from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, names
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
@@ -30,6 +30,7 @@ from republish.attacks.run import (
 )
 from republish.attacks.series_measures import SeriesMeasures, measure_series
 from republish.attacks.summary import Summary
+from republish.attacks.tables import Table
 
 __all__ = [
     "ATTACKS",

@@ -14,30 +14,17 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
-from republish.attacks.snapshots import lives_apart
+from republish.attacks.snapshots import Rows, counted_anew, lives_apart
 from republish.attacks.source import Source
+from republish.attacks.tables import LEFT_OUT, Table, groups_of_table, require_possible
 from republish.errors import PolicyError
-from republish.memory.event_lists import THERE, Appearances, Events, events_of, states_of
+from republish.memory.event_lists import Appearances, Events, events_of
 from republish.release.release import Release
+from republish.release.two_tables import AS_OF, AnyRelease, TwoTableRelease
 
-LEFT_OUT = -1
 _FORGOTTEN = "0" * 32
-
-
-@dataclass(frozen=True)
-class Table:
-    """One release: the group of every member (0, 1, ..., -1 where left out), and group and code of every row.
-
-    Published rows of a group that outnumber its members belong to nobody: counterfeits, and people who were
-    forgotten since.
-    """
-
-    person: IntArray
-    group: IntArray
-    row_group: IntArray
-    row_code: IntArray
 
 
 @dataclass(frozen=True)
@@ -51,6 +38,7 @@ class History:
 
     Where batches count people as they were, `snapshots` is the same series by whom each counts: see `snapshots.py`. In
     such a history somebody may go by several names; `bearer[name]` is who that is, `None` where everyone has one.
+    `renewed` is the same series with those batches alone that a release counts anew, to attacks that weigh values.
     """
 
     people: int
@@ -68,6 +56,7 @@ class History:
     forgotten: IntArray | None = None
     bearer: IntArray | None = None
     snapshots: History | None = field(default=None, repr=False)
+    renewed: History | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -89,9 +78,9 @@ class History:
                 f"event lists must cover {people} people and {len(tables)} releases; "
                 f"they cover {events.people} and {events.releases}"
             )
-        groups = [_groups(table, people, values, number) for number, table in enumerate(tables, 1)]
+        groups = [groups_of_table(table, people, values, number) for number, table in enumerate(tables, 1)]
         if events is not None:
-            _require_possible(events, tables)
+            require_possible(events, tables)
         group_start = np.append(0, np.cumsum(groups, dtype=np.int64)).astype(np.int64)
         kept = [np.flatnonzero(table.group != LEFT_OUT) for table in tables]
         joined = _joined([t.group[k] + s for t, k, s in zip(tables, kept, group_start, strict=False)])
@@ -178,6 +167,7 @@ class History:
             rule=None if self.rule is None else self.rule._replace(values=self.rule.values[:release]),
             forgotten=None if self.forgotten is None else self.forgotten[self.forgotten < groups],
             snapshots=None if self.snapshots is None else self.snapshots.until(release),
+            renewed=None if self.renewed is None else self.renewed.until(release),
         )
 
     def knowing_forgotten(self) -> History:
@@ -275,7 +265,41 @@ def history_of(series: Source, truth: Sequence[pl.DataFrame] | None = None) -> H
         return history
     nobody = pl.DataFrame(schema={"person": pl.String, "group": pl.Int32, "code": pl.Int32})
     held = [nobody if one.held is None else one.held.table() for one in members]
-    return replace(history, snapshots=_snapshots(history, tables, codes, held))
+    fresh = [_fresh(series.release(number), number) for number in numbers]
+    return replace(
+        history,
+        snapshots=_snapshots(history, tables, codes, held),
+        renewed=_renewed(history, tables, codes, held, fresh),
+    )
+
+
+def _fresh(release: AnyRelease, number: int) -> BoolArray:
+    """Which batches of a release were counted in it."""
+    clock = release.clock if isinstance(release, TwoTableRelease) else None
+    if clock is None:
+        return np.ones(release.values.group_count, dtype=np.bool_)
+    return np.asarray(clock[AS_OF].to_numpy() == number)
+
+
+def _renewed(
+    history: History,
+    tables: list[Table],
+    codes: list[IntArray],
+    held: list[pl.DataFrame],
+    fresh: list[BoolArray],
+) -> History:
+    """The history of those batches that each release counts anew, without the rows of who is held."""
+    counted = []
+    for table, gone, anew in zip(tables, held, fresh, strict=True):
+        known = gone.filter(pl.col("person") != _FORGOTTEN)
+        group, rows = counted_anew(
+            anew,
+            table.group,
+            Rows(table.row_group, table.row_code),
+            Rows(_column(known, "group") - 1, _column(known, "code")),
+        )
+        counted.append(Table(table.person, group, *rows))
+    return History.of(history.people, history.values, counted, history.events, codes, history.names)
 
 
 def _snapshots(
@@ -335,36 +359,6 @@ def _rows(release: Release, values: pl.Series) -> tuple[IntArray, IntArray]:
 
 def _column(frame: pl.DataFrame, name: str) -> IntArray:
     return frame[name].cast(pl.Int64).to_numpy()
-
-
-def _groups(table: Table, people: int, values: int, number: int) -> int:
-    """How many groups a table has; refused where its arrays contradict each other."""
-    if len(table.person) != len(table.group) or len(table.row_group) != len(table.row_code):
-        raise PolicyError(f"release {number}: the arrays of members, and those of rows, must be equally long")
-    limits = ((table.person, 0, people), (table.row_code, 0, values), (table.group, LEFT_OUT, None))
-    for array, low, high in limits:
-        if len(array) and (array.min() < low or (high is not None and array.max() >= high)):
-            raise PolicyError(
-                f"release {number}: people, groups or codes lie outside their range; number them afresh"
-            )
-    if len(np.unique(table.person)) != len(table.person):
-        raise PolicyError(f"release {number}: nobody may be in a release twice")
-    highest = max((int(part.max()) for part in (table.group, table.row_group) if len(part)), default=-1)
-    return highest + 1
-
-
-def _require_possible(events: Events, tables: Sequence[Table]) -> None:
-    """Refuse event lists that nobody can live through, or that contradict who is in which release."""
-    states = states_of(events.event)
-    there = np.zeros(states.shape, dtype=np.bool_)
-    for number, table in enumerate(tables):
-        there[table.person, number] = True
-    wrong = (there != (states == THERE)).any(axis=1)
-    if wrong.any():
-        raise PolicyError(
-            "event lists must follow their grammar and say who is in which release; those of "
-            f"{np.count_nonzero(wrong)} of {len(wrong)} people do not; derive them with events_of"
-        )
 
 
 def _joined(parts: list[IntArray]) -> IntArray:

@@ -11,6 +11,7 @@ import polars as pl
 
 from republish.arrays import BoolArray
 from republish.attacks.adversary import KNOWN, Adversary
+from republish.attacks.believing.beliefs import plain_register
 from republish.attacks.believing.register import Register, granted_view, register_of
 from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
@@ -233,7 +234,9 @@ def _believed(target: Target, adversary: Adversary, name: str) -> BeliefResult:
     told = adversary.told(history)
     if told is not None and history.truth is None:
         raise PolicyError(_NEEDS_TRUTH)
-    if register is not None and not adversary.event_lists:
-        register = register.published(history)
+    if not adversary.event_lists:
+        register = None if register is None else register.published(history)
+    elif history.events is not None:
+        register = (register or plain_register(history, reasoning)).with_events(history.events)
     found: BeliefResult = function(name)(history, reasoning, register, told)
     return found

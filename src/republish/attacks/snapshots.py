@@ -3,7 +3,9 @@
 The rows of a batch that belong to nobody present are then no riddle: they are people who left or changed, counted as
 they were. So for attacks that exclude values a release is a set of *snapshots*. The members of a batch are everyone
 whom it counts, none of its rows is nobody's, a change shows when the batch counts it, and who waits is in no group.
-Attacks that ask how values follow each other in time, or who fits a cell, look at the people who are there instead.
+Attacks that ask how values follow each other in time, or who fits a cell, look at the people who are there instead. To
+the former a batch speaks in the releases in which it was counted: what it repeats later it has said of the lives that
+it counted then. What it counts of people who left or changed by then they are told.
 
 With closed batches one release may count somebody twice: a life that ended and is held, and the next one in a batch of
 its own. A life that overlaps the next one of the same person, and what came before it, goes by a name of its own. What
@@ -12,9 +14,18 @@ is lost is that the two differ; whose they are is kept, so that people are count
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
+
+
+class Rows(NamedTuple):
+    """Group and code of some rows of a release."""
+
+    group: IntArray
+    code: IntArray
 
 
 def lives_apart(
@@ -57,3 +68,22 @@ def _twins(key: IntArray) -> IntArray:
     """The place of every sorted key among those equal to it."""
     starts = np.append(True, np.diff(key) != 0)[: len(key)]
     return np.arange(len(key)) - np.maximum.accumulate(np.where(starts, np.arange(len(key)), 0))
+
+
+def counted_anew(fresh: BoolArray, group: IntArray, rows: Rows, held: Rows) -> tuple[IntArray, Rows]:
+    """The groups of people (-1 for none) and the rows of those batches that a release counts anew, numbered afresh.
+
+    Rows of people who are held are not among them.
+    """
+    number = np.append(np.where(fresh, np.cumsum(fresh) - 1, -1), -1)
+    values = max(int(part.max(initial=0)) for part in (rows.code, held.code)) + 1
+    key, gone = rows.group * values + rows.code, held.group * values + held.code
+    order = np.argsort(key, kind="stable")
+    first = np.searchsorted(key[order], key[order])
+    taken = np.searchsorted(np.sort(gone), key[order], side="right") - np.searchsorted(
+        np.sort(gone), key[order]
+    )
+    kept = np.zeros(len(key), dtype=np.bool_)
+    kept[order] = np.arange(len(key)) - first >= taken
+    kept &= number[rows.group] >= 0
+    return number[group], Rows(number[rows.group[kept]], rows.code[kept])

@@ -9,7 +9,8 @@ posteriors of the last d releases a person was in, there are three forms, one an
 - `chained`: the posterior d releases ago, carried on by 1-step knowledge (BayFrame, eq. 4).
 
 Each ends in one product of matrices for every class of people. Whoever is seen again did not have a terminal
-value: its contexts weigh nothing.
+value: its contexts weigh nothing. Who has event lists knows whether a value `changed` since the last one: of the
+steps from one to the next those that contradict it weigh nothing either.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from republish.arrays import Float32Array, FloatArray, IntArray
+from republish.arrays import Float32Array, FloatArray, Int8Array, IntArray
 from republish.errors import PolicyError
+from republish.inference._kernels.chains import STAYED, UNTOLD
 from republish.knowledge import Knowledge
 
 FORMS = ("joint", "product", "chained")
@@ -57,21 +59,26 @@ class Revision:
         assert table is not None
         return table[:, 0]
 
-    def prior(self, classes: IntArray, beliefs: States) -> FloatArray:
+    def prior(self, classes: IntArray, beliefs: States, changed: Int8Array | None = None) -> FloatArray:
         """The prior [person, value] of everyone, by class and belief."""
         prior: FloatArray = self.knowledge.prior[classes].copy()
         if self.knowledge.sequential is None:
             return prior
-        for number, rows in _blocks(classes, beliefs):
+        for number, mark, rows in _blocks(classes, beliefs, changed):
             contexts = self._contexts(number, beliefs[rows])
-            table = self.knowledge.sequential[number]
+            table = self._steps(number, mark)
             revised = contexts @ table.reshape(-1, table.shape[-1])
+            if mark != UNTOLD:
+                lost = ~revised.any(axis=1)
+                revised[lost] = contexts[lost] @ np.tile(self._anew(number, mark), (len(table), 1))
             total = revised.sum(axis=1, keepdims=True)
             possible = total[:, 0] > 0  # where it is not, the class is all that is known
             prior[rows[possible]] = revised[possible] / total[possible]
         return prior
 
-    def observed(self, classes: IntArray, beliefs: States, posterior: FloatArray) -> States:
+    def observed(
+        self, classes: IntArray, beliefs: States, posterior: FloatArray, changed: Int8Array | None = None
+    ) -> States:
         """The beliefs after a release of which everyone's posterior is this."""
         m, order = self.knowledge.size, self.knowledge.order
         after = np.zeros((len(beliefs), self.width), dtype=np.float32)
@@ -82,9 +89,24 @@ class Revision:
             after[:, (order - 1) * m :] = posterior
             return after
         after[:, -m:] = posterior  # a stranger: no value before this one
-        for number, rows in _blocks(classes, beliefs):
-            after[rows] = self._filtered(number, beliefs[rows], posterior[rows])
+        for number, mark, rows in _blocks(classes, beliefs, changed):
+            after[rows] = self._filtered(number, mark, beliefs[rows], posterior[rows])
         return after
+
+    def _steps(self, number: int, mark: int) -> FloatArray:
+        """The table [older, last, next] of a class, without the steps that contradict what is known of a change."""
+        assert self.knowledge.sequential is not None
+        table: FloatArray = self.knowledge.sequential[number]
+        if mark != UNTOLD:
+            table = table * _allowed(mark, self.knowledge.size)
+        return table
+
+    def _anew(self, number: int, mark: int) -> FloatArray:
+        """The chances [last, next] where the knowledge has no step that does not contradict what is known."""
+        allowed = _allowed(mark, self.knowledge.size)
+        if mark != STAYED:
+            allowed *= self.knowledge.prior[number]
+        return allowed
 
     def _contexts(self, number: int, beliefs: States) -> FloatArray:
         """How likely each context is, [person, older values and last value]."""
@@ -103,18 +125,22 @@ class Revision:
             contexts = longer.reshape(len(past), -1)
         return _without_none(contexts, m)
 
-    def _filtered(self, number: int, beliefs: States, posterior: FloatArray) -> FloatArray:
+    def _filtered(self, number: int, mark: int, beliefs: States, posterior: FloatArray) -> FloatArray:
         """The joint distribution of the last values and the one just seen, whose distribution is the posterior.
 
         A release, and what is known of single people, speaks of the value just seen alone: it multiplies each joint
         probability by posterior / expected. A value that was not expected goes with the values before it as they were.
         """
-        assert self.knowledge.sequential is not None
         m, order = self.knowledge.size, self.knowledge.order
         rest = (m + 1) ** (order - 2)
         before = beliefs.astype(np.float64).reshape(-1, m + 1, rest * m)
-        table = self.knowledge.sequential[number].reshape(m + 1, rest * m, m)
+        table = self._steps(number, mark).reshape(m + 1, rest * m, m)
         flow = np.einsum("noc,ocx->ncx", before, table, optimize=True)
+        if mark != UNTOLD:
+            lost = ~flow.any(axis=(1, 2))
+            flow[lost] = before[lost].sum(axis=1)[:, :, np.newaxis] * np.tile(
+                self._anew(number, mark), (rest, 1)
+            )
         expected = flow.sum(axis=1)
         possible = expected > 0
         flow *= np.divide(posterior, expected, out=np.zeros_like(posterior), where=possible)[:, np.newaxis]
@@ -160,14 +186,25 @@ def regrown(beliefs: npt.NDArray[Any], sizes: IntArray, revision: Revision) -> S
     return grown
 
 
-def _blocks(classes: IntArray, beliefs: States) -> Iterator[tuple[int, IntArray]]:
-    """Everyone of whom something is believed, class by class, a few thousand at a time."""
+def _allowed(mark: int, m: int) -> FloatArray:
+    """1 for every step [last, next] that does not contradict what is known of a change, else 0."""
+    same = np.eye(m)
+    return same if mark == STAYED else 1.0 - same
+
+
+def _blocks(
+    classes: IntArray, beliefs: States, changed: Int8Array | None
+) -> Iterator[tuple[int, int, IntArray]]:
+    """Everyone of whom something is believed, by class and by what is known of a change, a few thousand at a time."""
     known = np.flatnonzero(beliefs.any(axis=1))
-    known = known[np.argsort(classes[known], kind="stable")]
-    starts = np.flatnonzero(np.diff(classes[known], prepend=-1))
+    mark = np.full(len(classes), UNTOLD) if changed is None else changed
+    kind = 3 * classes + (mark - UNTOLD)
+    known = known[np.argsort(kind[known], kind="stable")]
+    starts = np.flatnonzero(np.diff(kind[known], prepend=-1))
     for start, end in pairwise([*starts.tolist(), len(known)]):
+        one = known[start] if start < end else 0
         for first in range(start, end, _BLOCK):
-            yield int(classes[known[start]]), known[first : min(first + _BLOCK, end)]
+            yield int(classes[one]), int(mark[one]), known[first : min(first + _BLOCK, end)]
 
 
 def _with_none(past: npt.NDArray[Any]) -> FloatArray:

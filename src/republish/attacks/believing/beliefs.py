@@ -4,8 +4,10 @@ Before a release she has a prior of everyone in it: that of the class at first s
 person's last values makes of the next one. The values of each group turn the prior into a posterior, and this revises
 the belief. She goes through the releases once, in their order, and what she believes is kept nowhere but here.
 
-She recognises people from release to release. Of event lists she uses nothing but who was in a view and left out of
-the release: of those the belief moves on without a posterior.
+She recognises people from release to release. From event lists she knows who was in a view and left out of the
+release, of whom the belief moves on without a posterior, and whether anybody's value changed since the last view.
+
+Batches with clocks of their own (`history.renewed`) are weighed in the releases that count them anew.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def beliefs(
     the knowledge must name the values in the order of the history's codes. Without true values the figures are of the
     likeliest value.
     """
-    register = _plain(history, reasoning) if register is None else register
+    register = plain_register(history, reasoning) if register is None else register
     count = len(history.person)
     p, code = np.zeros(count), np.zeros(count, dtype=np.int64)
     found: list[Posteriors] = []
@@ -84,26 +86,28 @@ def walk(
 ) -> Iterator[BeliefStep]:
     """Her beliefs before and after every release; no true value is read but those she is told or counts from."""
     beliefs: np.ndarray[tuple[int, int], np.dtype[np.float32]] | None = None
-    bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
+    weighed = history.renewed or history
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         if beliefs is None:
             beliefs = np.zeros((history.people, revision.width), dtype=np.float32)
         person, classes = register.person[i], register.classes[i]
+        changed = None if register.changed is None else register.changed[i]
         blocks = [slice(a, a + _BLOCK) for a in range(0, len(person), _BLOCK)]
-        row = _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]])
         prior = np.zeros((len(person), history.values))
         for block in blocks:
-            prior[block] = revision.prior(classes[block], beliefs[person[block]])
+            marks = None if changed is None else changed[block]
+            prior[block] = revision.prior(classes[block], beliefs[person[block]], marks)
         entries = None if told is None else _entries(told, i, person, register.codes[i])
-        found = inferred(prior, groups_of(history, i), row, reasoning, entries)
-        yield BeliefStep(prior, found, row)
+        found = inferred(prior, groups_of(weighed, i), rows_of(weighed, i, person), reasoning, entries)
+        yield BeliefStep(prior, found, rows_of(history, i, person))
         if revision.width and i + 1 < history.releases:
             for block in blocks:
                 who = person[block]
-                beliefs[who] = revision.observed(classes[block], beliefs[who], found.p[block])
+                marks = None if changed is None else changed[block]
+                beliefs[who] = revision.observed(classes[block], beliefs[who], found.p[block], marks)
 
 
-def _plain(history: History, reasoning: Reasoning) -> Register:
+def plain_register(history: History, reasoning: Reasoning) -> Register:
     """Everyone in the groups of a history, in one class."""
     known = reasoning.knowledge
     if known.classes.columns:
@@ -156,11 +160,12 @@ def revision_of(knowledge: Knowledge, reasoning: Reasoning) -> Revision:
     return Revision(seen, reasoning.form)
 
 
-def _rows(people: int, person: IntArray, appearing: IntArray) -> IntArray:
-    """The row of everyone who appears among the people of a register."""
-    place = np.full(people, -1)
+def rows_of(history: History, release: int, person: IntArray) -> IntArray:
+    """The row of everyone who appears in a release among the people of a register."""
+    first, last = history.member_start[history.group_start[release : release + 2]]
+    place = np.full(history.people, -1)
     place[person] = np.arange(len(person))
-    row = place[appearing]
+    row = place[history.person[first:last]]
     missing = int(np.count_nonzero(row < 0))
     if missing:
         raise PolicyError(

@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from republish.attacks.believing.beliefs import Told, _entries, _plain, _result, _revisions, _rows, groups_of
+from republish.attacks.believing.beliefs import (
+    Told,
+    _entries,
+    _result,
+    _revisions,
+    groups_of,
+    plain_register,
+    rows_of,
+)
 from republish.attacks.believing.register import Register
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History
@@ -55,7 +63,7 @@ def joint(
     The arguments are those of `beliefs`; the posterior must be exact, bp or sinkhorn. Rounds end when no belief moves
     by more than `tolerance`, or after so many. With `rounds=0` this is the belief attack.
     """
-    register = _plain(history, reasoning) if register is None else register
+    register = plain_register(history, reasoning) if register is None else register
     found = weigh(history, reasoning, register, told, tolerance, rounds, loops, progress)
     count = len(history.person)
     p, code = np.zeros(count), np.zeros(count, dtype=np.int64)
@@ -63,7 +71,7 @@ def joint(
     bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
     for i, one in enumerate(found.posteriors):
         here = slice(bounds[i], bounds[i + 1])
-        row = _rows(history.people, register.person[i], history.person[here])
+        row = rows_of(history, i, register.person[i])
         mine = one.p[row]
         code[here] = mine.argmax(axis=1) if history.truth is None else history.truth[here]
         p[here] = mine[np.arange(len(mine)), code[here]]
@@ -94,14 +102,15 @@ def _sightings(
     history: History, reasoning: Reasoning, register: Register, told: Told | None
 ) -> Iterator[Sighting]:
     """Every release as she sees it."""
-    bounds = np.searchsorted(history.release, np.arange(history.releases + 1))
+    weighed = history.renewed or history
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         person = register.person[i]
         yield Sighting(
             person,
             register.classes[i],
             revision,
-            groups_of(history, i),
-            _rows(history.people, person, history.person[bounds[i] : bounds[i + 1]]),
+            groups_of(weighed, i),
+            rows_of(weighed, i, person),
             None if told is None else _entries(told, i, person, register.codes[i]),
+            None if register.changed is None else register.changed[i],
         )

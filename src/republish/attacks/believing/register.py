@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from republish.arrays import IntArray
-from republish.attacks.history import History, Table
+from republish.arrays import Int8Array, IntArray
+from republish.attacks.history import History
 from republish.attacks.source import Source
+from republish.attacks.tables import Table
 from republish.errors import PolicyError
+from republish.inference import CHANGED, STAYED, UNTOLD
 from republish.knowledge import Classes
+from republish.memory.event_lists import ABSENT, Events
 from republish.microdata import read_view
 from republish.secret import pseudonym_texts
 
@@ -26,12 +29,14 @@ class Register:
 
     Whoever was left out of a release is in it too. `values` are what the codes stand for. Codes tell her the values of
     compromised people and are counted where knowledge is extracted from the views; -1 where they are not given.
+    With event lists `changed` says of everyone whether the value differs from that of the appearance before.
     """
 
     values: pl.Series
     person: tuple[IntArray, ...]
     classes: tuple[IntArray, ...]
     codes: tuple[IntArray, ...]
+    changed: tuple[Int8Array, ...] | None = None
 
     @classmethod
     def of_tables(
@@ -59,7 +64,25 @@ class Register:
 
     def until(self, release: int) -> Register:
         """The register of the releases up to one of them (1, 2, ...)."""
-        return Register(self.values, self.person[:release], self.classes[:release], self.codes[:release])
+        changed = None if self.changed is None else self.changed[:release]
+        return Register(
+            self.values, self.person[:release], self.classes[:release], self.codes[:release], changed
+        )
+
+    def with_events(self, events: Events) -> Register:
+        """The register with what event lists say of changes.
+
+        From one life to the next the value changed; of longer ways it is not known whether they led back.
+        """
+        life = np.full(events.people, ABSENT, dtype=np.int64)
+        changed = []
+        for i, who in enumerate(self.person):
+            steps = events.life[who, i] - life[who]
+            mark = np.select([steps == 0, steps == 1], [STAYED, CHANGED], UNTOLD)
+            mark[life[who] == ABSENT] = UNTOLD
+            changed.append(mark.astype(np.int8))
+            life[who] = events.life[who, i]
+        return replace(self, changed=tuple(changed))
 
     def published(self, history: History) -> Register:
         """The register without those who were left out of a release: what is known without event lists."""
@@ -92,15 +115,17 @@ def register_of(
     """
     assert history.names is not None
     index = history.names.to_frame("person").with_row_index("index")
-    columns: dict[str, list[IntArray]] = {"index": [], "class": [], "code": []}
+    person: list[IntArray] = []
+    kinds: list[IntArray] = []
+    codes: list[IntArray] = []
     for number in range(1, history.releases + 1):
         given = None if truth is None else truth[number - 1]
         found = _view(series, number, classes, given)
         found = found.join(index, on="person", how="inner", maintain_order="left")  # nobody who was forgotten
-        for name, parts in columns.items():
+        for name, parts in zip(("index", "class", "code"), (person, kinds, codes), strict=True):
             parts.append(found[name].cast(pl.Int64).to_numpy())
     values = series.known_values() if history.releases else pl.Series("", [], dtype=pl.String)
-    return Register(values, *(tuple(parts) for parts in columns.values()))
+    return Register(values, tuple(person), tuple(kinds), tuple(codes))
 
 
 def _view(series: Source, number: int, classes: Classes, given: pl.DataFrame | None) -> pl.DataFrame:

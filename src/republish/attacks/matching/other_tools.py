@@ -27,9 +27,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from republish.arrays import IntArray
-from republish.attacks.history import LEFT_OUT, History, Table
+from republish.attacks.history import History
 from republish.attacks.matching.fitting import Fits, fitting
 from republish.attacks.matching.sightings import MatchedView
+from republish.attacks.tables import LEFT_OUT, Table
 from republish.errors import PolicyError, SchemaError, ViewError
 from republish.hierarchies import Tree
 from republish.kernels import kernel

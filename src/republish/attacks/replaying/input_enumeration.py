@@ -22,8 +22,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
-from republish.attacks.history import LEFT_OUT, History
+from republish.attacks.history import History
 from republish.attacks.replaying.small_series import COUNTED, Case
+from republish.attacks.tables import LEFT_OUT
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
 from republish.microdata import Microdata

@@ -9,7 +9,8 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.excluding.candidates import Unknowns, intersected, lives
-from republish.attacks.history import LEFT_OUT, History, Table
+from republish.attacks.history import History
+from republish.attacks.tables import LEFT_OUT, Table
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.kernels import kernel

@@ -4,6 +4,8 @@ A state is the context of the knowledge: the last d values, of which the older o
 being "no value". The chain is filtered forward, then read backward; at each appearance the evidence of its own
 group is left out.
 
+Somebody may be known to have kept the last value, or to have changed it: only such steps count then.
+
 Where the evidence rules out what the knowledge expects, a chain is cut: the values after it go on from what was
 believed there, and nothing passes to the values before it.
 """
@@ -15,15 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from republish.arrays import BoolArray, Float32Array, FloatArray, Int8Array, IntArray
 from republish.kernels import kernel
+
+UNTOLD, STAYED, CHANGED = -1, 0, 1
+"""Whether a value differs from that of the appearance before: nothing is known of it, it does not, it does."""
 
 
 class Seats(NamedTuple):
     """Everyone in one release: the number of the person, the class, and what the groups said.
 
     `odds` [person, value] is that relative to what was expected; where `cut`, it is what is believed in the end.
-    `before` is the number of the person's appearance before this one among all of the series, -1 where there is none.
+    `before` is the number of the person's appearance before this one among all of the series, -1 where there is none;
+    `changed` whether the value is known to differ from the one there.
     """
 
     person: IntArray
@@ -31,6 +37,7 @@ class Seats(NamedTuple):
     odds: FloatArray
     cut: BoolArray
     before: IntArray
+    changed: Int8Array
 
 
 class Tables(NamedTuple):
@@ -60,7 +67,7 @@ def look_ahead(
             ahead[older - 1] = tables.prior[seats.kind[i]]
         else:
             table, prior = tables.sequential[seats.kind[i]], tables.prior[seats.kind[i]]
-            _step(states[seats.person[i]], table, prior, keep, ahead)
+            _step(states[seats.person[i]], table, prior, keep, seats.changed[i], ahead)
         _combine(ahead, notes[i], out[i])
         notes[i] = ahead
 
@@ -99,7 +106,8 @@ def settle_back(
         possible = False
         if seats.before[i] >= 0 and not seats.cut[i]:
             table = tables.sequential[seats.kind[i]]
-            possible = _return(everything[seats.before[i]], state, table, seats.odds[i], keep, found)
+            past, changed = everything[seats.before[i]], seats.changed[i]
+            possible = _return(past, state, table, seats.odds[i], keep, changed, found)
         everything[first + i] = state
         if possible:
             state[:] = found
@@ -137,7 +145,9 @@ def _weigh(ahead: Float32Array, odds: FloatArray, cut: bool, after: FloatArray) 
 
 
 @kernel
-def _step(states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, ahead: FloatArray) -> None:
+def _step(
+    states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, changed: int, ahead: FloatArray
+) -> None:
     """Fill `ahead` with the states of the next appearance; where there is no way, of somebody new with that past."""
     older, m = states.shape
     ahead[:] = 0.0
@@ -148,7 +158,9 @@ def _step(states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, a
             if weight == 0.0:
                 continue
             to = (o % keep) * (m + 1) + last if older > 1 else 0
-            for x in range(m):
+            for x in range(last, last + 1) if changed == STAYED else range(m):
+                if changed == CHANGED and x == last:
+                    continue
                 step = weight * table[o, last, x]
                 ahead[to, x] += step
                 total += step
@@ -159,12 +171,21 @@ def _step(states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, a
         for last in range(m):
             to = (o % keep) * (m + 1) + last if older > 1 else 0
             for x in range(m):
-                ahead[to, x] += states[o, last] * prior[x]
+                if changed == UNTOLD or (changed == CHANGED and x != last):
+                    ahead[to, x] += states[o, last] * prior[x]
+                elif changed == STAYED and x == last:
+                    ahead[to, x] += states[o, last]
 
 
 @kernel
 def _return(
-    states: Float32Array, back: FloatArray, table: FloatArray, odds: FloatArray, keep: int, before: FloatArray
+    states: Float32Array,
+    back: FloatArray,
+    table: FloatArray,
+    odds: FloatArray,
+    keep: int,
+    changed: int,
+    before: FloatArray,
 ) -> bool:
     """Fill `before` with how likely the states of an appearance make all that follows, the largest 1.
 
@@ -185,9 +206,13 @@ def _return(
                 continue
             to = (o % keep) * (m + 1) + last if older > 1 else 0
             total = 0.0
-            for i in range(there):
-                x = open_[i]
-                total += table[o, last, x] * odds[x] * back[to, x]
+            if changed == STAYED:
+                total = table[o, last, last] * odds[last] * back[to, last]
+            else:
+                for i in range(there):
+                    x = open_[i]
+                    if changed == UNTOLD or x != last:
+                        total += table[o, last, x] * odds[x] * back[to, x]
             before[o, last] = total
             most = max(most, total)
     if most == 0.0:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from republish.inference._kernels.support import confine
 from republish.inference.compromise import Compromised, cascaded, groups_of
 from republish.inference.groups import Groups
@@ -24,7 +24,8 @@ class Sighting(NamedTuple):
     """One release as she sees it: everyone in the view by number, their classes, and the groups.
 
     Members of the groups are numbered as in `row`, which says where each is among the people; whoever is in no group
-    was left out. `told` is what she knows of single people, by their place.
+    was left out. `told` is what she knows of single people, by their place, `changed` whether the value of everyone
+    differs from that of the appearance before (`UNTOLD`, `STAYED`, `CHANGED`), `None` where she has no event lists.
     """
 
     person: IntArray
@@ -33,6 +34,7 @@ class Sighting(NamedTuple):
     groups: Groups
     row: IntArray
     told: Compromised | None = None
+    changed: Int8Array | None = None
 
 
 def looping(sightings: Sequence[Sighting], people: int) -> list[BoolArray]:

@@ -11,6 +11,8 @@ a group hears its own words again, and whoever trusts them grows far too sure. T
 all members the same: by what factor each value must become more or less likely so that as many are expected as
 it shows. That leads to the one distribution, nearest to the knowledge, under which every group is expected to show
 what it does. In the end each group makes its posterior of what all the others say.
+
+Who has event lists knows of every step of a chain whether the value changed. Steps that contradict it weigh nothing.
 docs/joint.md has the measurements.
 """
 
@@ -27,6 +29,7 @@ import numpy as np
 from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
 from republish.inference._kernels.chains import (
+    UNTOLD,
     Seats,
     Tables,
     look_ahead,
@@ -156,6 +159,7 @@ class _Talk:
                     np.ones((size, m)),
                     np.zeros(size, np.bool_),
                     before,
+                    np.full(size, UNTOLD, np.int8) if one.changed is None else one.changed.astype(np.int8),
                 )
             )
             last[one.person] = np.arange(first, first + size)

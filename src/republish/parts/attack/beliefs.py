@@ -20,7 +20,7 @@ from republish.attacks.believing.beliefs import groups_of, inferred, revision_of
 from republish.attacks.believing.register import UNKNOWN
 from republish.attacks.confidence import looked_at, signed_gain
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
-from republish.inference import FULL, Compromised, Reasoning, Revision, cascaded
+from republish.inference import FULL, UNTOLD, Compromised, Reasoning, Revision, cascaded
 from republish.knowledge import Extracted, Transitions
 from republish.memory.memory import KEY, people_of
 from republish.parts.attack.history import CLASS, MEMBER, SEEN, VALUES, AttackLayout, Shard, numbered
@@ -31,7 +31,7 @@ from republish.parts.pseudonymize import bucket_of
 
 BELIEF, STATE, START = "belief", "state", "start"
 """People with beliefs on their way to shards; beliefs in their bucket; and those before the first release."""
-_RELEASE, _GROUP, _CODE, _TOLD, _BELIEF = "release", "group", "code", "told", "belief"
+_RELEASE, _GROUP, _CODE, _TOLD, _BELIEF, _CHANGED = "release", "group", "code", "told", "belief", "changed"
 _SCORES = ("risk", "gain")
 
 
@@ -133,7 +133,7 @@ def sort_appearances(
 ) -> Iterator[Block]:
     """The task that sorts the appearances of a bucket by release, and counts what followed what, where it is asked.
 
-    Without `events` nothing is known of who was left out.
+    Without `events` nothing is known of who was left out, and of whose value changed.
 
     The people of the bucket, of whom nothing is believed yet; their appearances; and the counts.
     """
@@ -151,10 +151,12 @@ def sort_appearances(
         START,
     )
     past = np.full((len(people), order or 0), UNKNOWN)
-    seen = seen.with_columns(pl.Series("number", place))
+    seen = seen.with_columns(pl.Series("number", place)).sort(_RELEASE, maintain_order=True)
+    differs = (pl.col(_CODE) != pl.col(_CODE).shift().over("number")).cast(pl.Int8).fill_null(UNTOLD)
+    seen = seen.with_columns((differs if events else pl.lit(UNTOLD, pl.Int8)).alias(_CHANGED))
     for i in range(releases):
         here = seen.filter((pl.col(_RELEASE) == i) & ((pl.col(_GROUP) > 0) | events))
-        yield table_block(here.select("number", _GROUP, _CODE, CLASS), bucket, f"{SEEN} {i}")
+        yield table_block(here.select("number", _GROUP, _CODE, CLASS, _CHANGED), bucket, f"{SEEN} {i}")
         if order is not None:
             who, code, classes = (here[n].cast(pl.Int64).to_numpy() for n in ("number", _CODE, CLASS))
             table = Transitions.empty(order).add(classes, list(np.ascontiguousarray(past[who].T)), code).table
@@ -189,11 +191,12 @@ class Step:
     def revised(self, frame: pl.DataFrame, posterior: Any) -> pl.DataFrame:
         if self.last or not self.revision.width:
             return frame
-        after = self.revision.observed(_whole(frame, CLASS), self.beliefs(frame), posterior)
+        changed = frame[_CHANGED].to_numpy()
+        after = self.revision.observed(_whole(frame, CLASS), self.beliefs(frame), posterior, changed)
         return frame.with_columns(pl.Series(_BELIEF, after))
 
     def prior(self, frame: pl.DataFrame) -> Any:
-        return self.revision.prior(_whole(frame, CLASS), self.beliefs(frame))
+        return self.revision.prior(_whole(frame, CLASS), self.beliefs(frame), frame[_CHANGED].to_numpy())
 
     def entries(self, frame: pl.DataFrame) -> Compromised | None:
         """What she is told of people in a table; `None` where it is nothing."""
@@ -206,7 +209,7 @@ def _whole(frame: pl.DataFrame, name: str) -> IntArray:
     return frame[name].cast(pl.Int64).to_numpy()
 
 
-_FLEETING = ("number", _GROUP, _CODE, CLASS, _TOLD)
+_FLEETING = ("number", _GROUP, _CODE, CLASS, _TOLD, _CHANGED)
 
 
 def send_beliefs(step: Step, blocks: Sequence[Block]) -> Iterator[Block]:

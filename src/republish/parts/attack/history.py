@@ -15,7 +15,8 @@ import polars as pl
 
 from republish.arrays import IntArray, WordArray
 from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
-from republish.attacks.history import History, Table
+from republish.attacks.history import History
+from republish.attacks.tables import Table
 from republish.errors import PolicyError
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.membership import HELD as IS_HELD
