@@ -83,6 +83,18 @@ def test_whoever_is_forgotten_is_no_way_out_and_not_at_risk() -> None:
         assert found.people == 2
 
 
+def test_each_batch_has_the_closed_form_or_the_search() -> None:
+    """In the first all begin together, and the search stops when the bound is small; in the other two begin later."""
+    rows = [(1, i % 2, 1, -1, -1) for i in range(40)] + [(2, i % 2, 2, -1, -1) for i in range(8)]
+    stays = stays_of(rows)
+    stays.since[-2:] = 2
+    found, sought = batch_risk(stays, P), escape_risk(stays, P)
+    assert found.of_stay[:40] == pytest.approx(exchange_risk(stays, P).of_stay[:40], rel=1e-12)
+    assert found.of_stay[:40].max() < sought.of_stay[:40].max()
+    assert found.of_stay[40:] == pytest.approx(sought.of_stay[40:], rel=1e-12)
+    assert found.expected == pytest.approx(found.of_stay.sum()) and found.people == 48
+
+
 @pytest.mark.parametrize("kind", ["open", "closed"])
 def test_nobody_in_batches_is_determined_more_often_than_the_bound_says(kind: str) -> None:
     """Series that the publisher made: all worlds and all sets of compromised people."""

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from batch_driver import BatchDriver
+from publishers.dynamic import view_of
 from republish import CannotPublish, Number, PolicyError, Schema, TwoTables
 from republish.publishers import ValueBlind
+from republish.publishers._batches.chance import drawn_holds
+from republish.publishers._batches.past import recall_batches
 from republish.publishers._batches.places import fit_parts
 from republish.publishers._batches.renewal import BatchRules
 from republish.requirements import LDiversity, ProbabilisticLDiversity
@@ -89,7 +92,7 @@ def test_fewer_than_n_people_make_no_batch(kind: str) -> None:
 
 
 def rules(idle: list[bool], n: int = 2, m: int = 2) -> BatchRules:
-    return BatchRules(m, 4, n, n, np.zeros(0, dtype=np.int64), np.array(idle))
+    return BatchRules(m, 4, n, n, np.zeros((2, 1), dtype=np.bool_), np.array(idle))
 
 
 @pytest.mark.parametrize(
@@ -230,11 +233,72 @@ def test_counts_that_would_not_be_diverse_are_not_taken() -> None:
     assert (shown, held) == ({0: 8, 1: 8}, 0) and as_of > 2
 
 
-def test_chance_alone_keeps_some_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chance_alone_keeps_all_counts_or_one_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that counts which are kept do not say for certain that a value was too frequent."""
     monkeypatch.setattr("republish.publishers.value_blind._IDLE", 1.0)
-    made = driver()
     people = crowd(0, 60)
+    found = Counter()
+    for seed in range(30):
+        made = BatchDriver(driver().publisher, seed)
+        made.publish(people)
+        made.publish(without(people, *range(12)) + crowd(100, 12))
+        found[tuple((sum(shown.values()), as_of, held) for shown, as_of, held in counts(made))] += 1
+    assert set(found) == {((60, 1, 12),), ((48, 2, 0),), ((72, 2, 12),)}
+
+
+def test_where_too_few_would_remain_newcomers_begin_alone() -> None:
+    """A batch that shrank below a third of its size could neither end nor begin."""
+    made = driver(size=30)
+    people = crowd(0, 30, "abcd")
     made.publish(people)
-    made.publish(without(people, *range(12)) + crowd(100, 12))
-    assert [(sum(shown.values()), as_of, held) for shown, as_of, held in counts(made)] == [(60, 1, 12)]
+    some = people[:5]
+    made.publish(some + crowd(100, 4))  # nine would be counted, and ten must be
+    assert counts(made) == [({0: 9, 1: 9, 2: 8, 3: 8}, 2, 25)]
+    for _ in range(10):  # who was held is likely to be held again
+        made.publish(some + crowd(100, 8))
+    ((shown, as_of, held),) = counts(made)
+    assert (sum(shown.values()), held) == (13, 0) and as_of > 2
+
+
+def test_where_newcomers_are_too_alike_those_who_left_end_alone() -> None:
+    made = driver()
+    people = crowd(0, 20)
+    made.publish(people)
+    found = made.publish(without(people, 0, 1, 2, 3) + crowd(100, 20, "a"))
+    assert counts(made) == [({0: 4, 1: 4, 2: 4, 3: 4}, 2, 0)]
+    assert np.count_nonzero(found.group < 0) == 20
+
+
+def test_where_those_who_changed_are_too_alike_newcomers_begin_alone() -> None:
+    """An epidemic: half of the people change to one value, and are counted with their old ones."""
+    made = driver()
+    people = crowd(0, 20, "abc")
+    made.publish(people)
+    ill = [(*row[:4], "d") if int(row[0][1:]) < 14 else row for row in people]
+    found = made.publish(ill + crowd(100, 3, "abc"))
+    assert counts(made) == [({0: 8, 1: 8, 2: 7}, 2, 14)]
+    assert np.count_nonzero(found.group < 0) == 14
+
+
+def test_a_hold_that_goes_on_is_mostly_of_the_same_kind() -> None:
+    """Newcomers begin, and nobody ends, release after release: nearly always again, never surely."""
+    made = driver(size=30)
+    made.publish(crowd(0, 30))
+    made.publish(crowd(0, 5) + crowd(100, 4))
+    view, _ = view_of(crowd(0, 5) + crowd(100, 8), made.values)
+    past = recall_batches(view, made.memory, 3)
+    rng = np.random.default_rng(0)
+    kinds = Counter(tuple(drawn_holds(past, rng, 0.01)[:, 1].tolist()) for _ in range(4000))
+    assert set(kinds) == {(False, False), (True, False), (False, True), (True, True)}
+    assert 0.2 < kinds[(True, False)] / 4000 < 0.24  # a quarter is held, seven in eight of it as before
+
+
+def test_half_of_the_holds_by_chance_keep_all_counts() -> None:
+    made = driver(size=30)
+    made.publish(crowd(0, 30))
+    view, _ = view_of(crowd(0, 30), made.values)
+    rng = np.random.default_rng(0)
+    past = recall_batches(view, made.memory, 2)
+    kinds = Counter(tuple(drawn_holds(past, rng, 1.0)[:, 1].tolist()) for _ in range(4000))
+    shares = {kind: times / 4000 for kind, times in kinds.items()}
+    assert shares == pytest.approx({(True, True): 0.5, (True, False): 0.25, (False, True): 0.25}, abs=0.03)

@@ -21,6 +21,7 @@ from republish.queries import count_many, parse_condition
 from republish.queries._batch_kernel import _most_pairs
 from republish.queries._range_kernel import _bounds
 from republish.queries.batches import Asked, count_values
+from republish.queries.counts import _errors
 from republish.queries.density import density
 from republish.queries.spans import between
 from republish.release.release import build_release
@@ -95,6 +96,15 @@ def test_somebody_who_waits_in_a_batch_may_have_any_value() -> None:
     assert answer(release, "illness = 'ague' and age < 9") == (0.0, 0, 1)
     (note,) = release.count("illness = 'flu'").notes
     assert note.startswith("1 people are not counted yet and 1 are counted as they were")
+    # One who waits and one who is held: the bounds leave from 1 to 3 people, any number as likely as another.
+    assert release.count("illness = 'flu' and age < 9").standard_error == pytest.approx(
+        (0.5 + 0.25**2 + 2**2 / 12) ** 0.5
+    )
+    workload = Workload.random(SIX, 20, 1, 0.5, seed=0, sensitive=True)
+    places = sensitive_ranks(release.values, workload.values)
+    *_, variance, stale = count_values(release, asked_slowly(release, workload), [], places)
+    assert stale.max() > 1
+    assert count_many(release, workload).standard_error == pytest.approx(_errors(variance, stale))
     assert not release.count("age < 9").notes
 
 
@@ -255,7 +265,7 @@ def test_ranges_are_answered_as_any_condition_is(drawn, dimensions, selectivity,
     assume(any(row[-1] is not None for row in rows))
     workload = Workload.random(view_of(rows), 20, dimensions, selectivity, seed, sensitive=True)
     places = sensitive_ranks(release.values, workload.values)
-    expected, lower, upper, _ = count_values(release, asked_slowly(release, workload), [], places)
+    expected, lower, upper, *_ = count_values(release, asked_slowly(release, workload), [], places)
     found = count_many(release, workload)
     assert found.expected == pytest.approx(np.clip(expected, lower, upper))
     assert found.lower.tolist() == lower.tolist()

@@ -9,9 +9,10 @@ import pytest
 
 from republish import JSReduce, LDiversity, Mondrian, Number, Schema, Series, TauSafety
 from republish.errors import RepublishError
-from republish.publishers import Publisher
+from republish.publishers import Publisher, ValueBlind
+from republish.publishing.plausibility import MEANT
 from republish.release.forms import TwoTables
-from republish.show.promises import ONE_VALUE, words_on_groups
+from republish.show.promises import ONE_VALUE, words_on_groups, words_on_release
 
 
 def published(folder: Path, publisher: Publisher, values: str, form: TwoTables | None = None) -> list[str]:
@@ -54,3 +55,36 @@ def test_the_fewest_real_people_are_said_where_there_are_counterfeits(tmp_path: 
 
 def test_measures_of_earlier_releases_say_less() -> None:
     assert words_on_groups({"counterfeits": 3, "levels": {"k": 3}}, two_tables=False) == []
+
+
+def weekly(folder: Path, ill: int) -> list[str]:
+    """What is said of a second week in which so many of 120 people have changed to one value."""
+    schema = Schema("id", [Number("age")], "dx")
+    series = Series.create(folder, schema, ValueBlind(size=40, n=5), seed=3, form=TwoTables(3))
+    for sick in (0, ill):
+        dx = ["flu" if i < sick else "abcde"[i % 5] for i in range(120)]
+        view = {"id": range(120), "age": [20 + i * 7 % 50 for i in range(120)], "dx": dx}
+        done = series.publish(pl.DataFrame(view), meant=MEANT)
+    return words_on_release(done.as_dict(), keeps_counts=True)
+
+
+def test_batches_that_an_epidemic_holds_are_told_and_warned_of(tmp_path: Path) -> None:
+    """Their old values end alone; in a batch of which too few would remain they are counted on."""
+    stale, warning = weekly(tmp_path / "s", 60)
+    assert stale == (
+        "3 of 3 batches are not as of this release: 0 people are counted as they were before they left or changed, "
+        "60 wait to be counted"
+    )
+    held, stale, _ = weekly(tmp_path / "t", 110)
+    assert held == "the batch with the fewest has 2 real people beside those held"
+    assert "110 people are counted as they were" in stale
+    assert warning.startswith("warning: counts are stale.")
+
+
+def test_a_few_who_are_held_are_told_without_a_warning(tmp_path: Path) -> None:
+    _, stale = weekly(tmp_path / "s", 2)
+    assert "2 people are counted as they were" in stale
+
+
+def test_nothing_is_said_where_all_batches_are_of_this_release(tmp_path: Path) -> None:
+    assert weekly(tmp_path / "s", 0) == []

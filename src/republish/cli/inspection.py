@@ -11,7 +11,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
-from republish.show.promises import bounds_in, words_on_groups
+from republish.show.promises import bounds_in, words_on_release
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -165,7 +165,7 @@ def show(
     if "two_tables" in document:
         _say_counts(document["two_tables"])
     _say_measures(document["measures"], two="two_tables" in document)
-    for sentence in words_on_groups(document["measures"], "two_tables" in document):
+    for sentence in words_on_release(document, opened.policy.publisher.keeps_counts):
         say(sentence)
     if document.get("waiting"):
         say(f"{number(document['waiting'])} people of the view wait for a later release")
@@ -195,7 +195,7 @@ def _say_counts(counts: dict[str, Any]) -> None:
 
     say_table(
         ("two tables", "number", "meaning"),
-        [(key.replace("_", " "), counts[key], meaning) for key, meaning in COUNTS.items()],
+        [(key.replace("_", " "), counts[key], meaning) for key, meaning in COUNTS.items() if key in counts],
     )
 
 

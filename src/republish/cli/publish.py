@@ -14,7 +14,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
-from republish.show.promises import bounds_in, extended_words, words_on_groups
+from republish.show.promises import bounds_in, extended_words, words_on_release
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -141,7 +141,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
             f"  note: {done.suppressed / done.rows:.0%} of {left_out}; looser parameters or a larger view would "
             "publish more"
         )
-    for sentence in words_on_groups(done.measures.as_dict(), done.two_tables is not None):
+    for sentence in words_on_release(done.as_dict(), kept):
         say(f"  {sentence}")
     say("  verified: " + ", ".join(check.promise for check in done.verification.checks))
     for sentence in bounds_in(done.verification.as_dict()["checks"]) if kept else ():

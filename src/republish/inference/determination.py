@@ -15,8 +15,9 @@ Ways that share nobody are blocked independently of each other where people are 
 probability that all of them are blocked, a product, bounds the probability to be determined, by whatever attack.
 docs/cohorts.md has the proof.
 
-In closed batches, whose lives begin together, all that end together could have exchanged values. There the ways of one
-person are simply counted (`exchange_risk`). Whoever was forgotten is taken to be compromised: nobody's way out.
+In a batch whose lives begin together, such as a closed one, all that end together could have exchanged values. There
+the ways of one person are simply counted (`exchange_risk`). Whoever was forgotten is taken to be compromised: nobody's
+way out.
 """
 
 from __future__ import annotations
@@ -56,23 +57,32 @@ class EscapeRisk(NamedTuple):
 
 def batch_risk(stays: Stays, compromised: float) -> EscapeRisk:
     """At most how likely everyone is determined: in closed form where all of a batch begin together, else by search."""
-    return (exchange_risk if _begin_together(stays) else escape_risk)(stays, compromised)
+    together = _begin_together(stays)
+    found = exchange_risk(stays, compromised, together)
+    if together.all():
+        return found
+    sought = escape_risk(stays, compromised, ~together)
+    return EscapeRisk(found.of_stay + sought.of_stay, found.expected + sought.expected, stays.people)
 
 
-def _begin_together(stays: Stays) -> bool:
-    """Whether every batch was made once, and no life has several stays."""
+def _begin_together(stays: Stays) -> BoolArray:
+    """Which stays are in a batch that was made once, and in which no life has several stays."""
     made = np.full(int(stays.cohort.max(initial=0)) + 1, -1, dtype=np.int64)
     made[stays.cohort] = stays.since
-    return bool((stays.since == made[stays.cohort]).all()) and not np.isin(stays.bearer, (NOBODY, TIED)).any()
+    other = (stays.since != made[stays.cohort]) | np.isin(stays.bearer, (NOBODY, TIED))
+    return ~np.isin(stays.cohort, stays.cohort[other])
 
 
-def exchange_risk(stays: Stays, compromised: float) -> EscapeRisk:
+def exchange_risk(stays: Stays, compromised: float, among: BoolArray | None = None) -> EscapeRisk:
     """At most how likely everyone is determined where lives of a batch begin together: c to the power r.
 
     r is the number of others whose lives end when hers does, and with whom she can exchange values: they differ, and
-    neither would get the value of her life before or after.
+    neither would get the value of her life before or after. Whole batches may be left out: `among` are the stays of
+    the others.
     """
     someone = stays.bearer == FREE
+    if among is not None:
+        someone &= among
     lives = pl.DataFrame(
         {name: getattr(stays, name)[someone] for name in ("cohort", "until", "code", "previous", "following")}
     ).select(pl.struct("cohort", "until").rank("dense").alias("exit"), "code", "previous", "following")
@@ -133,15 +143,19 @@ class _Arrows(NamedTuple):
     vacant: BoolArray
 
 
-def escape_risk(stays: Stays, compromised: float) -> EscapeRisk:
-    """At most how likely everyone is determined if each other person is compromised with this probability."""
+def escape_risk(stays: Stays, compromised: float, among: BoolArray | None = None) -> EscapeRisk:
+    """At most how likely everyone is determined if each other person is compromised with this probability.
+
+    Whole batches without lives of several stays may be left out: `among` are the stays of the others.
+    """
     if not stays.count:
         return EscapeRisk(np.zeros(0), 0.0, 0)
     arrows = _arrows_of(stays)
     risk = np.zeros(stays.count)
     used = np.full(stays.count, -1, dtype=np.int64)
     taken = np.full(arrows.vacant.shape, -1, dtype=np.int64)
-    _free_risk(arrows, np.flatnonzero(stays.bearer == FREE), compromised, used, taken, risk)
+    free = (stays.bearer == FREE) if among is None else (stays.bearer == FREE) & among
+    _free_risk(arrows, np.flatnonzero(free), compromised, used, taken, risk)
     tied, lives, alike = _tied_lives(stays)
     _tied_risk(arrows, tied, lives, alike, compromised, used, taken, risk)
     expected = risk[stays.bearer == FREE].sum() + risk[tied[lives[:-1]]].sum()

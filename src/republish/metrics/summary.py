@@ -68,6 +68,7 @@ COUNTS = {
     "fewest_values": "Different values in the batch that has fewest.",
     "without_batch": "People in the release whose value is not counted.",
     "extended": "People in cells that extend over a cut that died: these may cross cells of other releases.",
+    "stale": "Batches that count somebody as she was before she left or changed, or do not count somebody yet.",
 }
 """What is counted of two tables: see `republish.release.two_tables.TwoTableCounts`."""
 

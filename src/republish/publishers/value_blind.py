@@ -11,7 +11,7 @@ For two tables. A batch is a number of people, and how often each value occurred
   made of lives that begin together and only lose lives, so that all releases together say what one table of lives
   says: whoever ends together could have exchanged values. They suit values that last and people who do not return.
 - Values decide on one thing: no value of a batch may have more than one life in `m`. Zones are joined where that fails,
-  and counts not taken anew.
+  and counts not taken anew, or only with lives that begin, or only with lives that end.
 - Before a release leaves, the share of people that could be determined is bounded, as for cohorts; batches that would
   exceed it are not counted anew.
 - Now and then zones are joined, and counts not taken anew, by chance alone. So neither says for certain that a value
@@ -35,6 +35,7 @@ from republish.memory.batch_record import BatchTerms
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
+from republish.publishers._batches.chance import drawn_holds
 from republish.publishers._batches.past import BatchPast, recall_batches, remember_batches, sight_batches
 from republish.publishers._batches.places import closed_places, open_places
 from republish.publishers._batches.renewal import BatchRules, renewed
@@ -155,12 +156,9 @@ class ValueBlind(Publisher):
         past = recall_batches(view, memory, memory.release + 1)
         places = open_places if self.batches == "open" else closed_places
         least = max(self.n, self.size // 3) if self.batches == "open" else self.n
-        # Who is held once is likely to be held again, so that many holds in a row tell little more than one.
-        overdue = np.append(0, past.record.overdue)
-        held = np.where(overdue > 0, (overdue / (overdue + 1)) ** 2, _IDLE)
-        still = np.flatnonzero(rng.random(past.batches + 1) < held)
+        holds = drawn_holds(past, rng, _IDLE)
         idle = rng.random(len(past.record.cuts) + view.rows // self.size + 2) < _IDLE
-        rules = BatchRules(self.m, self.size, self.n, least, still, idle)
+        rules = BatchRules(self.m, self.size, self.n, least, holds, idle)
         self._require_diverse(view, past)
         for attempt in range(_ROUNDS + 1):
             coming = places(view, past, rules, self._axis_weights(view))
@@ -170,7 +168,8 @@ class ValueBlind(Publisher):
                 return grouping
             fresh = exceeding > past.batches
             idle = rules.idle | bool(fresh.any() and past.batches)  # then nobody begins a batch this time
-            rules = replace(rules, still=np.union1d(rules.still, exceeding[~fresh]), idle=idle)
+            holds = rules.holds | np.isin(np.arange(past.batches + 1), exceeding[~fresh])
+            rules = replace(rules, holds=holds, idle=idle)
         raise CannotPublish(
             f"at most {self.max_determined:g} of all people may be expected to be determined, and with this view more "
             "would be, although no batch is counted anew or made; start a series with a larger size or n"

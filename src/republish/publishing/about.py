@@ -130,7 +130,8 @@ _HIDDEN_BATCH = {
 _CLOCKED = {
     "values": (
         "How often each sensitive value occurred in a batch when it was last counted. Whoever left or changed since is "
-        "counted as before (held); counterfeit_rows and counterfeits.csv say how many."
+        "counted as before (held); counterfeit_rows and counterfeits.csv, so called for every publisher, say how many. "
+        "None of them is made up."
     ),
     BATCHES_CSV: (
         "as_of is the release in which a batch was last counted; waiting is how many of its people came or changed "

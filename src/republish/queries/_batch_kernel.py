@@ -34,29 +34,33 @@ class BatchTable(NamedTuple):
     """The places of all values, sorted batch by batch, how many people are in each, and how many it does not count.
 
     The values of batch b are `places[first[b]:first[b + 1]]`. Batch 0 is that of people without one: their values may
-    be any, and are taken to be spread as all are.
+    be any, and are taken to be spread as all are. `stale` are those whom a batch that was counted earlier does not
+    count, and those whom it counts as they were.
     """
 
     places: IntArray
     first: IntArray
     people: IntArray
     uncounted: IntArray
+    stale: IntArray
 
 
 @kernel
 def count_batches(asked, against, table, batches):  # type: ignore[no-untyped-def]
-    """Expected, fewest and most people of all batches that every query matches, a variance, and those expected without.
+    """Expected, fewest and most people of all batches that every query matches, a variance, who is stale, who without.
 
-    `against` holds the contrary of every query. The last column of the units of `table` is the batch.
+    The last but one is how many more or fewer may match because batches were counted earlier, the last those expected
+    without a batch. `against` holds the contrary of every query. The last column of the units of `table` is the batch.
     """
     queries, count = len(asked.first_class) - 1, len(batches.people)
     expected, variance, outside = np.zeros(queries), np.zeros(queries), np.zeros(queries)
+    unknown = np.zeros(queries)
     fewest, most = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
-    likely, ignored = np.empty(count), np.empty(count)
+    likely, ignored, meets = np.empty(count), np.empty(count), np.empty(count)
     many, others = np.empty(count, np.int64), np.empty(count, np.int64)
     for query in range(queries):
-        _match(asked, query, table, batches, likely, many)
-        _match(against, query, table, batches, ignored, others)
+        _match(against, query, table, batches, (ignored, others, meets))
+        _match(asked, query, table, batches, (likely, many, meets))
         outside[query] = likely[0]
         for b in range(1, count):
             few = batches.people[b] - others[b]
@@ -65,12 +69,26 @@ def count_batches(asked, against, table, batches):  # type: ignore[no-untyped-de
             fewest[query] += few
             most[query] += many[b]
             variance[query] += doubt(held, few, many[b])
-    return expected, fewest, most, variance, outside
+            unknown[query] += moved(batches, b, meets[b], many[b] - few)
+    return expected, fewest, most, variance, unknown, outside
 
 
 @kernel
-def _match(asked, query, table, batches, likely, many):  # type: ignore[no-untyped-def]
-    """Write how many people of every batch match one query: expected, and at most."""
+def moved(batches, batch, meets, width):  # type: ignore[no-untyped-def]
+    """By how many people the count of a batch may be off because it was counted earlier.
+
+    Of `meets` people of the batch who would match with some value as many are stale as of all of it; `width` is what
+    the bounds leave.
+    """
+    if batches.stale[batch] == 0 or batches.people[batch] == 0:
+        return 0.0
+    return min(meets * batches.stale[batch] / batches.people[batch], float(width))
+
+
+@kernel
+def _match(asked, query, table, batches, found):  # type: ignore[no-untyped-def]
+    """Write how many people of every batch match one query: expected, at most, and expected if all values fitted."""
+    likely, many, meets = found
     first, last = asked.first_class[query], asked.first_class[query + 1]
     count, units = len(batches.people), table.unit_rows.size
     bits = min(last - first, MOST_CLASSES)
@@ -78,8 +96,9 @@ def _match(asked, query, table, batches, likely, many):  # type: ignore[no-untyp
         units, np.int64
     )  # a bit for every class whose values would make the people of a unit match
     values = np.zeros((count, max(bits, 1)), np.int64)
-    held, chance = np.empty(count, np.int64), np.empty(units)
+    held, chance, best = np.empty(count, np.int64), np.empty(units), np.zeros(units)
     likely[:] = 0.0
+    meets[:] = 0.0
     for c in range(first, last):
         bit = min(c - first, MOST_CLASSES - 1)
         for b in range(count):
@@ -95,11 +114,13 @@ def _match(asked, query, table, batches, likely, many):  # type: ignore[no-untyp
                 b = table.units[unit, -1]
                 size = batches.first[b + 1] - batches.first[b]
                 fitting[unit] |= 1 << bit
+                best[unit] = max(best[unit], min(chance[unit], 1.0))
                 if size > 0:
                     likely[b] += min(chance[unit], 1.0) * table.unit_rows[unit] * held[b] / size
     people = np.zeros((count, 1 << bits), np.int64)
     for unit in range(units):
         people[table.units[unit, -1], fitting[unit]] += table.unit_rows[unit]
+        meets[table.units[unit, -1]] += best[unit] * table.unit_rows[unit]
     for b in range(count):
         many[b] = _most_pairs(people[b], values[b], bits)
         # People whom the batch does not count may have any value.

@@ -9,19 +9,20 @@ import numpy as np
 
 from republish.kernels import kernel
 from republish.metrics.tuples import members_between
+from republish.queries._batch_kernel import moved
 from republish.queries._kernel import _shares, doubt
 
 
 @kernel
 def count_ranges(asked, against, low, high, table, batches):  # type: ignore[no-untyped-def]
-    """Expected, fewest and most people that every query matches, and a variance.
+    """Expected, fewest and most people that every query matches, a variance, and how many stale counts may move it.
 
     Query i asks for the people of query i of `asked`, one term each, whose value lies at the places `low[i]` to
     `high[i]`; `against` holds the contrary of what is asked of people. The last column of the units of `table` is the
     batch, 0 for people without one.
     """
     queries, groups, count = len(low), len(table.people), len(batches.people)
-    expected, variance = np.zeros(queries), np.zeros(queries)
+    expected, variance, unknown = np.zeros(queries), np.zeros(queries), np.zeros(queries)
     fewest, most = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
     terms = 1
     for query in range(queries):
@@ -58,8 +59,9 @@ def count_ranges(asked, against, low, high, table, batches):  # type: ignore[no-
             fewest[query] += few
             most[query] += many
             variance[query] += doubt(guess, few, many)
+            unknown[query] += moved(batches, b, likely[b], many - few)
             likely[b], meets[b], inside[b] = 0.0, 0, 0
-    return expected, fewest, most, variance
+    return expected, fewest, most, variance, unknown
 
 
 @kernel

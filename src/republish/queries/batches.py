@@ -23,6 +23,10 @@ count, and where it was counted in an earlier release, those who wait; they are 
 their cells fit. Somebody without a batch may have any value, also
 one that is published nowhere: she counts in the upper bound where some value would make her match, in the lower one
 where every value would. Bounds of people in different batches add up.
+
+**Stale counts.** Whoever waits may have a value that is asked for or not, and so it is with the values of those who are
+held. By so many people a count may be off, as far as the bounds allow, and in all batches to the same side: what keeps
+batches from being counted, such as an epidemic, is often one thing.
 """
 
 from __future__ import annotations
@@ -40,6 +44,9 @@ from republish.queries._range_kernel import count_ranges
 from republish.queries.compiled import estimate_table, packed, people_table, starts
 from republish.queries.spans import Span, Term, none_of, runs
 from republish.release.two_tables import BATCH, WAITING, TwoTableRelease
+
+Found = tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray]
+"""Expected, fewest and most people that every query matches, a variance, and by how many stale counts may be off."""
 
 
 class Asked(NamedTuple):
@@ -65,8 +72,8 @@ def count_values(
     asked: Sequence[Asked],
     plain: Sequence[IntArray],
     places: IntArray,
-) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-    """Expected, fewest and most people that every query matches, and a variance.
+) -> Found:
+    """What every query matches.
 
     Args:
         release: the release.
@@ -82,13 +89,13 @@ def count_values(
         _classes(queries, column, known)
         for queries in ([one.terms for one in asked], [none_of(one.terms) for one in asked])
     )
-    expected, fewest, most, variance, outside = count_batches(with_values, without, table, batches)
+    expected, fewest, most, variance, stale, outside = count_batches(with_values, without, table, batches)
     if batches.people[0]:
         few, many = _without_batch(release, asked, plain)
         outside = np.clip(outside, few, many)
         expected, fewest, most = expected + outside, fewest + few, most + many
         variance += [doubt(*each) for each in zip(outside, few, many, strict=True)]
-    return expected, fewest, most, variance
+    return expected, fewest, most, variance, stale
 
 
 def count_value_ranges(
@@ -97,7 +104,7 @@ def count_value_ranges(
     low: FloatArray,
     high: FloatArray,
     places: IntArray,
-) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+) -> Found:
     """The same for ranges of places of values, each with one term that asks for ranges of quasi-identifiers.
 
     Args:
@@ -108,8 +115,7 @@ def count_value_ranges(
         places: of every row of the table of values, the place of its value.
     """
     table = people_table(release, [release.batch.astype(np.int64)])
-    found: tuple[FloatArray, IntArray, IntArray, FloatArray]
-    found = count_ranges(*asked, low, high, table, _batch_table(release, places))
+    found: Found = count_ranges(*asked, low, high, table, _batch_table(release, places))
     return found
 
 
@@ -122,9 +128,13 @@ def _batch_table(release: TwoTableRelease, places: IntArray) -> BatchTable:
     first = np.searchsorted(batch[order], np.arange(count + 2)).astype(np.int64)
     people = np.bincount(release.batch, minlength=count + 1).astype(np.int64)
     uncounted = np.maximum(people - np.diff(first), 0)
+    stale = np.zeros_like(uncounted)
     if release.clock is not None:
         uncounted[release.clock[BATCH].to_numpy()] = release.clock[WAITING].to_numpy()
-    return BatchTable(twice[order], first, people, uncounted)
+        stale[1 : release.values.group_count + 1] = release.counterfeits
+        stale += uncounted
+        stale[0] = 0
+    return BatchTable(twice[order], first, people, uncounted, stale)
 
 
 def _without_batch(

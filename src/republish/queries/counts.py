@@ -7,11 +7,12 @@ columns that are published as they are count row by row. Of a group's counterfei
 estimate leaves out their share, the bounds allow for every choice. A cell `*` says that some of its people lack the
 value and some have it, and counts so.
 
-The standard error has two parts. By chance: `lower` people of a group match for certain, and each of those in doubt, up
-to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
+The standard error has these parts. By chance: `lower` people of a group match for certain, and each of those in doubt,
+up to `upper`, for himself. By a lean: people do not lie evenly in cells, nor values evenly over a batch, and they lean
 the same way in many of them. Where the log odds of all people in doubt lean by t, the count moves by t times the
 variance by chance; t is taken to have a standard deviation of
-`LEAN`; docs/estimates.md says how often intervals then hold the truth of generated tables.
+`LEAN`; docs/estimates.md says how often intervals then hold the truth of generated tables. Where batches were counted
+earlier a third part is added: how many of those who wait or are held have a value that is asked for is not known.
 
 Where the release has levels its groups are nested regions, and the people of a group lie in none of those inside.
 """
@@ -162,7 +163,7 @@ def _notes(release: AnyRelease, asked: Sequence[Asked]) -> list[str]:
         return []
     return [
         f"{waiting:,} people are not counted yet and {held:,} are counted as they were before they left or changed; "
-        "the standard error knows nothing of what changed since batches were counted, the bounds do"
+        "the standard error allows that they have the value or not, the bounds hold for certain"
     ]
 
 
@@ -197,9 +198,12 @@ def _put(
     return _counts(*count_nested(asked, against, table, nest_of(release, table)))
 
 
-def _errors(variance: FloatArray) -> FloatArray:
-    """Standard errors: chance, and a lean of the data that no even spread shows."""
-    errors: FloatArray = np.sqrt(variance + (LEAN * variance) ** 2)
+def _errors(variance: FloatArray, stale: FloatArray | float) -> FloatArray:
+    """Standard errors: chance, a lean of the data that no even spread shows, and people counted earlier or not yet.
+
+    Any number of these, up to `stale`, is as likely as any other.
+    """
+    errors: FloatArray = np.sqrt(variance + (LEAN * variance) ** 2 + np.square(stale) / 12)
     return errors
 
 
@@ -253,6 +257,12 @@ def _count_workload_of_values(release: TwoTableRelease, workload: Workload) -> C
     return found
 
 
-def _counts(expected: FloatArray, lower: IntArray, upper: IntArray, variance: FloatArray) -> Counts:
+def _counts(
+    expected: FloatArray,
+    lower: IntArray,
+    upper: IntArray,
+    variance: FloatArray,
+    stale: FloatArray | float = 0.0,
+) -> Counts:
     """Answers with standard errors; shares that add up to a whole may miss it by a rounding."""
-    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance))
+    return Counts(np.clip(expected, lower, upper), lower, upper, _errors(variance, stale))

@@ -241,6 +241,7 @@ class TwoTableCounts:
     """How many batches there are, how many values they count, and how many different ones the poorest has.
 
     `without_batch` are people whose value is not counted, `extended` those in cells that extend over a cut that died.
+    `stale` are the batches that count somebody as she was, or do not count somebody yet, where batches have clocks.
     """
 
     batches: int
@@ -250,16 +251,21 @@ class TwoTableCounts:
     fewest_values: int
     without_batch: int
     extended: int
+    stale: int | None = None
 
     @classmethod
     def of(cls, release: TwoTableRelease, extended: int = 0) -> TwoTableCounts:
         """The counts of a release."""
         without_batch = int(np.count_nonzero(release.batch == 0))
-        return replace(cls.of_values(release.values, without_batch), extended=extended)
+        clock = release.clock
+        waiting = None if clock is None else clock.filter(pl.col(WAITING) > 0)[BATCH].to_numpy()
+        return replace(cls.of_values(release.values, without_batch, waiting), extended=extended)
 
     @classmethod
-    def of_values(cls, values: Release, without_batch: int) -> TwoTableCounts:
-        """The counts of a table of values."""
+    def of_values(
+        cls, values: Release, without_batch: int, waiting: IntArray | None = None
+    ) -> TwoTableCounts:
+        """The counts of a table of values; `waiting` are the batches of people who wait, where these have clocks."""
         sizes = values.sizes
         different = batches_of(values).group_by(BATCH).len()["len"]
         return cls(
@@ -270,6 +276,9 @@ class TwoTableCounts:
             fewest_values=int(different.to_numpy().min()) if len(different) else 0,
             without_batch=without_batch,
             extended=0,
+            stale=None
+            if waiting is None
+            else len(np.union1d(np.flatnonzero(values.counterfeits) + 1, waiting)),
         )
 
     @classmethod
@@ -286,11 +295,14 @@ class TwoTableCounts:
             fewest_values=min((part.fewest_values for part in held), default=0),
             without_batch=sum(part.without_batch for part in parts),
             extended=extended,
+            stale=None
+            if any(part.stale is None for part in parts)
+            else sum(part.stale or 0 for part in parts),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
-        return asdict(self)
+        return {name: found for name, found in asdict(self).items() if found is not None}
 
     def sentence(self) -> str:
         """The batches in words."""

@@ -16,7 +16,7 @@ from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import adversary_sentence, assumptions, statements, until
 from republish.show.adopted import assumed, kept_and_found
 from republish.show.numbers import percent
-from republish.show.promises import words_on_groups
+from republish.show.promises import words_on_release
 
 if TYPE_CHECKING:
     from republish.attacks import Identity
@@ -197,7 +197,7 @@ def _of_groups(facts: SeriesFacts) -> list[str]:
     """What is said of the groups of the last release."""
     if facts.last is None:
         return []
-    said = words_on_groups(facts.last.measures, facts.form is not None)
+    said = words_on_release(facts.last.as_dict(), facts.publisher["keeps_counts"])
     return [f"In the last release {sentence.removeprefix('warning: ')}." for sentence in said]
 
 

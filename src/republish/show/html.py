@@ -105,6 +105,8 @@ def release_html(release: AnyRelease) -> str:
     else:
         batches = release.batches()
         numbers = {"people": numbers.pop("rows"), **numbers, "batches": release.values.group_count}
+        if release.clock is not None:
+            numbers["held"] = numbers.pop("counterfeits")
         says = f"{says}, and a few batches with the shares of their values"
         parts = [
             table(shown.columns, shown.rows(), f"People: the first of {release.rows:,}"),
@@ -181,7 +183,7 @@ def _sizes(payload: Mapping[str, Any]) -> dict[str, int]:
     batches = payload["two_tables"]["batches"]
     return {
         "people": rows, "groups": groups, "batches": batches, "without batch": suppressed,
-        "counterfeits": counterfeits,
+        "held" if "stale" in payload["two_tables"] else "counterfeits": counterfeits,
     }  # fmt: skip
 
 

@@ -34,7 +34,33 @@ ONE_VALUE = (
 )
 
 
-def words_on_groups(measures: Mapping[str, Any], two_tables: bool) -> list[str]:
+_STALE = 0.1  # of the people held or waiting is worth a warning
+_WHY_STALE = (
+    "counts are stale. A batch is not counted anew while too few lives end or begin, where a value would be too "
+    "frequent in it, where the bound forbids it, or by chance. If values have changed for good, as in an epidemic, "
+    "begin a series with a smaller m or larger batches"
+)
+
+
+def words_on_release(document: Mapping[str, Any], keeps_counts: bool) -> list[str]:
+    """What is said of a release beside its numbers, from its document; earlier ones may lack some of it."""
+    two = document.get("two_tables")
+    found = words_on_groups(document["measures"], bool(two), keeps_counts)
+    return [*found, *_words_on_stale(document, two)] if two and two.get("stale") else found
+
+
+def _words_on_stale(document: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:
+    """How many batches are not as of this release, and that it is much."""
+    waiting = document["suppressed"] - two["without_batch"]
+    share = (document["counterfeits"] + waiting) / max(document["rows"], 1)
+    found = [
+        f"{two['stale']:,} of {two['batches']:,} batches are not as of this release: {document['counterfeits']:,} "
+        f"people are counted as they were before they left or changed, {waiting:,} wait to be counted"
+    ]
+    return [*found, f"warning: {_WHY_STALE}"] if share > _STALE else found
+
+
+def words_on_groups(measures: Mapping[str, Any], two_tables: bool, keeps_counts: bool = False) -> list[str]:
     """What is said of the groups of a release, or its batches: the fewest real people, and that all values are one.
 
     `measures` is the document of a release; those of earlier ones may lack some.
@@ -43,7 +69,8 @@ def words_on_groups(measures: Mapping[str, Any], two_tables: bool) -> list[str]:
     if fewest is not None and measures["counterfeits"]:
         people = "1 real person" if fewest == 1 else f"{fewest:,} real people"
         group = "batch" if two_tables else "group"
-        found.append(f"the {group} with the fewest has {people} beside counterfeits")
+        beside = "those held" if keeps_counts else "counterfeits"
+        found.append(f"the {group} with the fewest has {people} beside {beside}")
     if levels.get("distinct_l") == 1 and levels.get("t") == 0:
         found.append(f"warning: {ONE_VALUE}")
     return found

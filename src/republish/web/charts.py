@@ -224,7 +224,7 @@ def _spread(boxes: Sequence[Sequence[float]], side: int) -> float:
     return open_ / (width * rows) if width and rows else 0.0
 
 
-def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
+def measures(found: Mapping[str, Any], keeps_counts: bool = False) -> list[dict[str, str]]:
     """The measures of one release with what each says."""
     from republish.metrics import EXPLANATIONS
 
@@ -247,8 +247,9 @@ def measures(found: Mapping[str, Any]) -> list[dict[str, str]]:
         listed.append(("Smallest group", short_number(levels["k"]), "Rows; k in the literature."))
     if found.get("fewest_people") is not None and found.get("counterfeits"):
         fewest = short_number(found["fewest_people"])
+        rest = "held" if keeps_counts else "counterfeits"
         listed.append(
-            ("Fewest real people", fewest, "In a group, or a batch of two tables; the rest are counterfeits.")
+            ("Fewest real people", fewest, f"In a group, or a batch of two tables; the rest are {rest}.")
         )
     if levels.get("distinct_l") is not None:
         listed.append(("Fewest different values", short_number(levels["distinct_l"]), "In any group; l."))

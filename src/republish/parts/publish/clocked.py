@@ -91,9 +91,12 @@ class WritingClocked(WritingValues):
         return replace(known, columns={**known.columns, **own})
 
     def _counts(self, checked: CheckedPiece) -> TwoTableCounts:
-        listed = checked.placed.listed
+        listed, waits = checked.placed.listed, checked.piece.grouping.group < 0
         assert listed is not None
-        return TwoTableCounts.of_values(checked.release.values, int(np.count_nonzero(listed == 0)))
+        without = listed == 0
+        return TwoTableCounts.of_values(
+            checked.release.values, int(np.count_nonzero(without)), listed[waits & ~without]
+        )
 
     def _batch(self, published: CheckedPiece, shard: int) -> IntArray:
         listed = published.placed.listed

@@ -17,16 +17,17 @@ from republish.spatial.zones import Zones
 
 @dataclass(frozen=True)
 class BatchRules:
-    """What may change: see `ValueBlind`. A batch counts `least` lives or none; those in `still` must not change now.
+    """What may change: see `ValueBlind`. A batch counts `least` lives or none.
 
-    Zones for which `idle` was drawn make no batch of their own, as if that were not diverse.
+    `holds` says in which batches no life may end now, and in which none begin. Zones for which `idle` was drawn make no
+    batch of their own, as if that were not diverse.
     """
 
     m: int
     size: int
     n: int
     least: int
-    still: IntArray
+    holds: BoolArray
     idle: BoolArray
 
 
@@ -46,45 +47,76 @@ def renewed(
     view: Microdata, past: BatchPast, coming: BatchPlaces, rules: BatchRules, memory: Memory
 ) -> Grouping:
     """The batches with the counts that they keep or take anew."""
-    home, begins, _ = coming
-    stays, old = past.record.stays, past.batches
-    batches = int(max(home.max(initial=0), old)) + 1
-    cohort = stays.cohort[past.counted]
-    gone = np.bincount(cohort[past.ended], minlength=batches)
-    remain = np.bincount(cohort[~past.ended], minlength=batches)
-    ends = (remain == 0) | ((gone >= rules.n) & (remain >= rules.n))
-    later = begins & past.changed & (stays.cohort[past.stay] == home if stays.count else False)
-    wanting = np.bincount(home[begins & ~later], minlength=batches)
-    wanting += np.where(ends, np.bincount(home[later], minlength=batches), 0)
-    fresh = np.arange(batches) > old
-    starts = (wanting >= rules.n) | fresh
-    may = _may_renew(view, past, (home, begins & (~later | ends[home])), (ends, starts), rules)
-    ends &= may
-    starts &= may | fresh
-    counted = past.same | (begins & starts[home] & (~later | ends[home]))
-    held = past.counted[past.ended & ~ends[cohort]]
+    stays = past.record.stays
+    counts = _LivesAtHand(view, past, coming)
+    ends, starts = _decided(counts, rules)
+    counted = past.same | counts.beginning(ends, starts)
+    held = past.counted[past.ended & ~ends[stays.cohort[past.counted]]]
     return _grouped(past, coming, counted, held, memory)
 
 
-def _may_renew(
-    view: Microdata,
-    past: BatchPast,
-    beginning: tuple[IntArray, BoolArray],
-    wants: tuple[BoolArray, BoolArray],
-    rules: BatchRules,
-) -> BoolArray:
-    """Which batches would count enough lives, none of their values too often, and are free to change."""
-    home, begins = beginning
-    ends, starts = wants
-    stays = past.record.stays
-    kept = past.counted[~(past.ended & ends[stays.cohort[past.counted]])]
-    rows = begins & starts[home]
-    batch = np.concatenate([stays.cohort[kept], home[rows]])
-    code = np.concatenate([stays.code[kept], view.codes[rows]])
-    total, most = tallied(batch, code, len(ends))
-    may: BoolArray = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
-    may[rules.still] = False
-    return may
+class _LivesAtHand:
+    """The lives that batches count, and those that want to begin in them."""
+
+    def __init__(self, view: Microdata, past: BatchPast, coming: BatchPlaces) -> None:
+        stays, home = past.record.stays, coming.home
+        self.view, self.past, self.home, self.begins = view, past, home, coming.begins
+        self.batches = int(max(home.max(initial=0), past.batches)) + 1
+        self.later: BoolArray = (
+            coming.begins & past.changed & (stays.cohort[past.stay] == home if stays.count else False)
+        )
+
+    def ending(self, n: int) -> BoolArray:
+        """In which batches enough lives end, and enough remain or none."""
+        cohort = self.past.record.stays.cohort[self.past.counted]
+        gone = np.bincount(cohort[self.past.ended], minlength=self.batches)
+        remain = np.bincount(cohort[~self.past.ended], minlength=self.batches)
+        enough: BoolArray = (remain == 0) | ((gone >= n) & (remain >= n))
+        return enough
+
+    def starting(self, n: int, ends: BoolArray) -> BoolArray:
+        """In which batches enough lives begin, where those end; all that are new."""
+        wanting = np.bincount(
+            self.home[self.begins & (~self.later | ends[self.home])], minlength=self.batches
+        )
+        return (wanting >= n) | (np.arange(self.batches) > self.past.batches)
+
+    def beginning(self, ends: BoolArray, starts: BoolArray) -> BoolArray:
+        """The rows whose lives begin."""
+        return self.begins & starts[self.home] & (~self.later | ends[self.home])
+
+    def tallied(self, ends: BoolArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
+        """How many lives every batch would count, and how often the most frequent value among them."""
+        stays, counted = self.past.record.stays, self.past.counted
+        kept = counted[~(self.past.ended & ends[stays.cohort[counted]])]
+        rows = self.beginning(ends, starts)
+        batch = np.concatenate([stays.cohort[kept], self.home[rows]])
+        code = np.concatenate([stays.code[kept], self.view.codes[rows]])
+        return tallied(batch, code, self.batches)
+
+
+def _decided(lives: _LivesAtHand, rules: BatchRules) -> tuple[BoolArray, BoolArray]:
+    """In which batches lives end, and in which they begin.
+
+    Both, where the batch would then count enough lives and none of their values too often; else those that begin alone,
+    else those that end alone.
+    """
+    old = rules.holds.shape[1]
+    may_end, may_begin = (
+        np.append(~held, np.ones(lives.batches - old, dtype=np.bool_)) for held in rules.holds
+    )
+    none = np.zeros(lives.batches, dtype=np.bool_)
+    fresh = np.arange(lives.batches) > lives.past.batches
+    ended, begun, open_yet = none.copy(), fresh.copy(), ~fresh
+    for with_ends, with_begins in ((True, True), (False, True), (True, False)):
+        ends = lives.ending(rules.n) & may_end if with_ends else none
+        starts = lives.starting(rules.n, ends) & may_begin if with_begins else none
+        total, most = lives.tallied(ends, starts)
+        fit = (total == 0) | ((total >= rules.least) & (most * rules.m <= total))
+        fit &= open_yet & (ends | starts)
+        ended[fit], begun[fit] = ends[fit], starts[fit]
+        open_yet &= ~fit
+    return ended, begun
 
 
 def tallied(batch: IntArray, code: IntArray, batches: int) -> tuple[IntArray, IntArray]:

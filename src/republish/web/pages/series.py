@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from republish.errors import RepublishError
+from republish.show.promises import words_on_release
 from republish.web import DeskError, NotFound, charts
 from republish.web.downloads import sent
 from republish.web.errors import sentence
@@ -57,7 +58,10 @@ class SeriesPages(Page):
             s=found,
             r=release,
             files=files,
-            measures=charts.measures(release.measures),
+            measures=charts.measures(release.measures, found.publisher["keeps_counts"]),
+            said=[
+                sentence(one) for one in words_on_release(release.as_dict(), found.publisher["keeps_counts"])
+            ],
             batches=self.desk.release_batches(name, which),
             **drawn,
         )
