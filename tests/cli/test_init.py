@@ -166,3 +166,13 @@ def test_a_promise_that_cannot_be_kept_is_said_before_there_is_a_series(tmp_path
     done = CliRunner().invoke(app, words)
     assert done.exit_code != 0 and not (tmp_path / "s").exists()
     assert "the most frequent one has 67% of the rows" in said(done) and "flu" not in said(done)
+
+
+def test_a_folder_that_is_taken_is_told_before_anything_is_tried(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "s").mkdir()
+    (folder / "s" / "mine.txt").write_text("mine")
+    monkeypatch.setattr("republish.sources.propose.propose", lambda *_: pytest.fail("the view was read"))
+    done = init(folder, "--yes")
+    assert done.exit_code != 0 and "must be a new or an empty folder" in said(done)

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
+from typer.testing import CliRunner
 
 from republish import BrokenPromise, Number, Schema, Series, TwoTables
+from republish.cli import app
 from republish.grouping import Grouping
 from republish.inference.determination import batch_risk
 from republish.memory.batch_record import BatchRecord
@@ -177,7 +179,50 @@ def test_forgotten_people_are_counted_on_and_hide_nobody(tmp_path: Path, kind: s
     series.publish(view(WEEKS[3]), meant=MEANT)
     found = series.verify()
     assert found.holds
-    assert any(c.unchecked for c in found.releases[4].checks if c.promise.endswith("ways out"))
+    (bound,) = (c for c in found.releases[4].checks if c.promise.endswith("ways out"))
+    assert bound.reached is not None and not bound.unchecked and "who were forgotten" in bound.says
+    (counts,) = (c for c in found.releases[4].checks if c.promise.endswith("counts"))
+    assert 0 < counts.unchecked <= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_without_forgotten_people_are_checked_as_before(tmp_path: Path, kind: str) -> None:
+    series = made(tmp_path, kind, WEEKS)
+    frame = membership(series, 2)
+    held = frame.filter("held")["group"].unique()
+    elsewhere = frame.filter(~pl.col("group").is_in(held.implode()) & (pl.col("group") > 0))
+    names = {tuple(p): f"p{i}" for i in range(40) for p in series.secret().pseudonyms(pl.Series([f"p{i}"]))}
+    someone = names[elsewhere.select("person_high", "person_low").row(0)]
+    forget(series, pl.DataFrame({"id": [someone]}))
+    assert series.verify().holds
+    frame = membership(series, 2)
+    high = frame["person_high"].to_numpy().copy()
+    high[frame["held"].to_numpy()] += np.uint64(1)
+    edited(series, 2, person_high=high)
+    assert f"{kind}-batches=3: counts" in refused(series)
+
+
+def test_groups_that_cannot_be_checked_for_two_promises_are_said_once(tmp_path: Path) -> None:
+    """Nearly all people are forgotten: neither the bound nor counts of the second release can be found anew."""
+    series = made(tmp_path, "open", WEEKS[:2])
+    batches = series.records[1].payload["two_tables"]["batches"]
+    forget(series, pl.DataFrame({"id": [f"p{i}" for i in range(1, 39)]}))
+    series.ledger.close()
+    said = CliRunner().invoke(app, ["verify", str(series.root)]).output
+    assert f"but {batches} groups of 1 releases could not be checked" in " ".join(said.split())
+
+
+def test_a_batch_is_checked_again_once_it_counts_no_forgotten_people(tmp_path: Path) -> None:
+    series = made(tmp_path, "open", WEEKS[:1])
+    forget(series, pl.DataFrame({"id": ["p30"]}))
+    gone = [without(EVERYONE, *(f"p{i}" for i in range(30 - 8 * k, 40))) | crowd(20 * k, 100) for k in (1, 2)]
+    for weekly in (*gone, gone[-1]):
+        series.publish(view(weekly), meant=MEANT)
+    found = series.verify()
+    unchecked = [
+        next(c.unchecked for c in found.releases[r].checks if c.promise.endswith("counts")) for r in (2, 3, 4)
+    ]
+    assert found.holds and unchecked[0] >= 1 and unchecked[-1] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

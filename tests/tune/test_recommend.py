@@ -10,6 +10,7 @@ import pytest
 from republish import PolicyError, Schema, Series, read_schema, recommend
 from republish.datasets import hospital
 from republish.publishers import Mondrian, ValueBlind
+from republish.release.forms import TwoTables
 from republish.schema import Category, Number
 
 SCHEMA = Schema("id", (Number("age"),), Category("disease"))
@@ -116,3 +117,22 @@ def test_what_is_recommended_is_a_document() -> None:
     document = recommend([view(range(120))], SCHEMA).as_dict()
     assert document["publisher"] == "value-blind" and document["form"]["name"] == "two-tables"
     assert document["tried"][0]["parameters"]["n"] == 5
+
+
+def test_counts_are_measured_in_the_cells_of_the_form() -> None:
+    """Cells that hide the batch are coarse, and so are counts."""
+    diseases = lambda age: "abcdefgh"[age // 10 % 8]  # noqa: E731 - values that follow age
+    rows = [(f"P{i}", 20 + i * 7 % 60) for i in range(600)]
+    one = pl.DataFrame(rows, schema=["id", "age"], orient="row").with_columns(
+        disease=pl.Series([diseases(age) for _, age in rows])
+    )
+    fine, coarse = (
+        recommend([one], SCHEMA, form=form) for form in (TwoTables(25), TwoTables(25, hide_batch=True))
+    )
+    assert fine.form == TwoTables(25) and coarse.form == TwoTables(25, hide_batch=True)
+    assert coarse.tried[0].error > 1.2 * fine.tried[0].error > 0
+
+
+def test_fewer_people_than_must_look_alike_are_told() -> None:
+    (problem,) = recommend([view(range(40))], SCHEMA, form=TwoTables(50)).problems
+    assert problem.startswith("50 people must look alike, and the smallest view has 40 rows")

@@ -191,15 +191,16 @@ def init(
 ) -> None:
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
     from republish.gate.limits import parse_gate
+    from republish.ledger.files import require_new
     from republish.series import Series
 
     roles.require_one()
-    options.publisher(
-        publisher or RECOMMENDED, tables.made(publisher or RECOMMENDED)
-    )  # before anything is asked
+    require_new(series)
+    asked = tables.made(publisher or RECOMMENDED)
+    options.publisher(publisher or RECOMMENDED, asked)  # before anything is asked
     limits = parse_gate(options.gate) if options.gate else None
     schema = roles.read(quiet=as_json)
-    advice = None if publisher else _advised(roles.view or [], schema)
+    advice = None if publisher else _advised(roles.view or [], schema, asked)
     name = advice.publisher.name if advice else publisher or RECOMMENDED
     form = tables.made(name)
     made = Series.create(
@@ -222,12 +223,13 @@ def init(
         _say(made, series, options.one_table, advice)
 
 
-def _advised(views: Sequence[Path], schema: Schema) -> Recommendation:
+def _advised(views: Sequence[Path], schema: Schema, form: TwoTables | None) -> Recommendation:
     """What is recommended for the views, refused where a promise could not be kept."""
+    from republish.release.forms import TwoTables
     from republish.tune.recommend import recommend
 
     with counted("trying batches on the views") as progress:
-        advice = recommend(views, schema, progress)
+        advice = recommend(views, schema, progress, form or TwoTables())
     advice.require_kept()
     return advice
 

@@ -247,8 +247,7 @@ def new_folder(root: Path) -> Iterator[Path]:
         LedgerError: `root` is neither absent nor an empty folder, now or when the block ends; it stays as it is.
     """
     root = Path(os.path.realpath(root))
-    _require_free(root)
-    _require_outside(root)
+    require_new(root)
     root.parent.mkdir(parents=True, exist_ok=True)
     aside = root.with_name(f".{root.name}.{secrets.token_hex(8)}.new")
     aside.mkdir()
@@ -267,6 +266,13 @@ def new_folder(root: Path) -> Iterator[Path]:
         raise
     sync_folder(root.parent)
     crash_points.reach("folder-made")
+
+
+def require_new(root: Path) -> None:
+    """Refuse a folder that holds something, or that this process stands in."""
+    root = Path(os.path.realpath(root))
+    _require_free(root)
+    _require_outside(root)
 
 
 def _require_free(root: Path) -> None:

@@ -13,21 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray, WordArray
-from republish.grouping import Grouping
-from republish.inference.determination import escape_risk
+from republish.grouping import Grouping, Regions
+from republish.inference.determination import batch_risk
 from republish.memory.batch_record import BatchRecord
 from republish.memory.memory import Memory, sight
-from republish.metrics.queries import Workload
+from republish.metrics.queries import query_error
 from republish.microdata import Microdata
 from republish.publishers import ValueBlind, parameters_of
-from republish.secret import order_of
+from republish.release.forms import TwoTables
+from republish.release.two_tables import build_two_tables
+from republish.secret import Secret, order_of
+from republish.spatial.batch_cells import hiding_batches
+from republish.spatial.kept_cuts import KeptCuts
 
 SIMULATED, TURNOVER = 12, 0.1
 """How many views a series is made to have, and the share of people who leave, come and change where it is not known."""
 DIVERSITIES = range(2, 7)
 """What m may be."""
-_QUERIES, _SELECTIVITY = 300, 0.05
+_QUERIES = 300
 _SEED = 1
+_FORM = TwoTables()
+_SECRET = Secret.from_text("a dry run, of which nothing is kept")
 
 
 @dataclass(frozen=True)
@@ -131,13 +137,16 @@ def _next(last: Microdata, share: ViewTurnover, chance: np.random.Generator) -> 
     )
 
 
-def dry_run(views: Sequence[Microdata], publisher: ValueBlind, hindered: bool = False) -> DryRun:
-    """Make batches of all views, oldest first.
+def dry_run(
+    views: Sequence[Microdata], publisher: ValueBlind, hindered: bool = False, form: TwoTables = _FORM
+) -> DryRun:
+    """Make batches of all views, oldest first, and both tables of the last.
 
     Unless it is `hindered` by the bound, as releases are, the bound is computed once at the end, which is much faster.
 
     Raises:
-        CannotPublish: a value of the first view is too frequent, or the bound cannot be kept.
+        CannotPublish: a value of the first view is too frequent, the bound cannot be kept, or the last view has fewer
+            people than must look alike.
     """
     settings: dict[str, Any] = parameters_of(publisher)
     trial = (ValueBlind if hindered else _Unhindered)(**settings, whole=True)
@@ -151,14 +160,14 @@ def dry_run(views: Sequence[Microdata], publisher: ValueBlind, hindered: bool = 
         shares.append(_largest_shares(view, made))
         if number > 1 or len(views) == 1:
             waiting, held, rows = waiting + made.suppressed, held + made.counterfeits, rows + view.rows
-    risk = escape_risk(BatchRecord.of(memory).stays, publisher.compromised)
+    risk = batch_risk(BatchRecord.of(memory).stays, publisher.compromised)
     largest = np.concatenate(shares)
     return DryRun(
         publisher,
         waiting / max(rows, 1),
         held / max(rows, 1),
         {m: float((largest * m <= 1).mean()) if len(largest) else 1.0 for m in DIVERSITIES},
-        _error(views[-1], made),
+        _error(views[-1], made, form),
         risk.share,
         risk.worst,
     )
@@ -182,30 +191,15 @@ def _largest_shares(view: Microdata, made: Grouping) -> FloatArray:
     return shares
 
 
-def _error(view: Microdata, made: Grouping) -> float:
-    """The median error of counts of people by quasi-identifiers and value, each given the shares of her batch."""
+def _error(view: Microdata, made: Grouping, form: TwoTables) -> float:
+    """The median error of counts by quasi-identifiers and value, as the tables of people and values would answer."""
     assert made.snapshots is not None
     if not view.rows or not made.groups:
         return 0.0
-    asked = Workload.random(view, _QUERIES, min(2, len(view.axes)), _SELECTIVITY, _SEED, sensitive=True)
-    place = {value: at for at, value in enumerate(asked.values.to_list())}
-    rank = np.array([place.get(value, -1) for value in view.values.to_list()], dtype=np.int64)
-    low, high = asked.value_low[:, None], asked.value_high[:, None]
-    of_value = (low <= rank) & (rank <= high)
-    counts = _counts(view, made)[:, : len(rank)]
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    listed = made.snapshots.listed
-    overall = np.bincount(view.codes, minlength=len(rank)) / view.rows
-    errors = []
-    for query in range(asked.queries):
-        there = (
-            (asked.low[query][:, None] <= view.points) & (view.points <= asked.high[query][:, None])
-        ).all(axis=0)
-        true = int(of_value[query][view.codes[there]].sum())
-        in_batch = np.bincount(listed[there & (listed >= 0)], minlength=made.groups)
-        guess = in_batch @ shares @ of_value[query] + (there & (listed < 0)).sum() * (
-            overall @ of_value[query]
-        )
-        if true:
-            errors.append(abs(guess - true) / true)
-    return float(np.median(errors)) if errors else 0.0
+    bare = replace(view, schema=replace(view.schema, insensitive=()), insensitive=view.insensitive.select([]))
+    divided = KeptCuts.none().divide(bare, form.k)
+    if form.hide_batch:
+        divided = hiding_batches(bare, divided, made.snapshots.listed, form.k)
+    cells = Grouping(divided.cell.astype(np.int32), regions=Regions(divided.low, divided.high))
+    release, _ = build_two_tables(bare, made, cells, _SECRET, "dry run")
+    return query_error(release, bare, _QUERIES, _SEED, sensitive=True).median

@@ -34,6 +34,7 @@ _MOST_VIEWS, _MOST_ROWS = 12, 6_000  # more of them are sampled
 _SECONDS = 15.0  # after which no other size is tried
 _MANY = 150  # a batch of so many may wait for more than five to leave together
 _UNSEEN = 150  # the size where no view is given
+_FORM = TwoTables()
 Progress = Callable[[int, int], None]
 
 
@@ -71,8 +72,15 @@ class Recommendation:
         }
 
 
-def recommend(views: Sequence[Any], schema: Schema, progress: Progress | None = None) -> Recommendation:
+def recommend(
+    views: Sequence[Any],
+    schema: Schema,
+    progress: Progress | None = None,
+    form: TwoTables = _FORM,
+) -> Recommendation:
     """What suits a series that goes on like these raw views, oldest first; one or none will do.
+
+    `form` is that of the two tables in which counts are measured.
 
     Raises:
         RepublishError: a view cannot be read; the message says which.
@@ -82,16 +90,16 @@ def recommend(views: Sequence[Any], schema: Schema, progress: Progress | None = 
         return Recommendation(Mondrian(), None, (alone,))
     if not len(views):
         unseen = "no view was given: open batches suit any data; with past views the size is chosen on them"
-        return Recommendation(ValueBlind(size=_UNSEEN), TwoTables(), (unseen,))
+        return Recommendation(ValueBlind(size=_UNSEEN), form, (unseen,))
     past, rows = _read(views, schema)
     found = turnover_of(past)
     lasting = len(past) > 1 and found.changed <= _LASTING and found.returned <= _GONE
     kind = "closed" if lasting else "open"
-    why, problems = _why(kind, found, len(past)), _problems(past, rows)
+    why, problems = _why(kind, found, len(past)), _problems(past, rows, form)
     if problems:
-        return Recommendation(ValueBlind(batches=kind, m=2), TwoTables(), why, (), problems)
+        return Recommendation(ValueBlind(batches=kind, m=2), form, why, (), problems)
     series = simulated(past)
-    search = _Search(series, rows, progress or (lambda _done, _all: None))
+    search = _Search(series, rows, progress or (lambda _done, _all: None), form)
     best = search.best(kind)
     if lasting and (best is None or best.late > _LATE):
         kind, closed = "open", best
@@ -100,12 +108,10 @@ def recommend(views: Sequence[Any], schema: Schema, progress: Progress | None = 
         why = _why(kind, found, len(past), lasting)
     if best is None:
         return Recommendation(
-            ValueBlind(m=2), TwoTables(), why, (), (_UNKEPT,), tuple(search.tried), len(series) > len(past)
+            ValueBlind(m=2), form, why, (), (_UNKEPT,), tuple(search.tried), len(series) > len(past)
         )
     costs = _costs(best, len(past), len(series), rows > _MOST_ROWS)
-    return Recommendation(
-        best.publisher, TwoTables(), why, costs, (), tuple(search.tried), len(series) > len(past)
-    )
+    return Recommendation(best.publisher, form, why, costs, (), tuple(search.tried), len(series) > len(past))
 
 
 def _read(views: Sequence[Any], schema: Schema) -> tuple[list[Microdata], int]:
@@ -124,12 +130,17 @@ _UNKEPT = (
 )
 
 
-def _problems(views: Sequence[Microdata], rows: int) -> tuple[str, ...]:
+def _problems(views: Sequence[Microdata], rows: int, form: TwoTables) -> tuple[str, ...]:
     """Why batches cannot be made of these views at all."""
     if rows < _FEWEST:
         return (
             f"batches are counted anew when 5 people leave or come together, which needs at least {_FEWEST} rows, and "
             f"the smallest view has {rows}; gather more rows before the first release, or choose a publisher by hand",
+        )
+    if rows < form.k:
+        return (
+            f"{form.k} people must look alike, and the smallest view has {rows} rows; choose a smaller k of people, or "
+            "gather more rows before the first release",
         )
     share = max(float(np.bincount(view.codes).max(initial=0)) / max(view.rows, 1) for view in views)
     if share > 1 / DIVERSITIES[0]:
@@ -147,6 +158,7 @@ class _Search:
     views: Sequence[Microdata]
     rows: int
     progress: Progress
+    form: TwoTables
 
     def __post_init__(self) -> None:
         self.tried: list[DryRun] = []
@@ -185,7 +197,7 @@ class _Search:
         runs = []
         for candidate in candidates:
             try:
-                runs.append(dry_run(self.views, candidate, hindered=True))
+                runs.append(dry_run(self.views, candidate, hindered=True, form=self.form))
             except CannotPublish:
                 continue
         self.tried.extend(runs)
@@ -199,7 +211,7 @@ class _Search:
     def _tried(self, candidate: ValueBlind) -> DryRun | None:
         """What comes of a candidate with the largest m that the values allow; `None` where the bound is not kept."""
         try:
-            run = dry_run(self.views, candidate)
+            run = dry_run(self.views, candidate, form=self.form)
         except CannotPublish:
             return None
         self.tried.append(run)

@@ -7,6 +7,11 @@
 - `closed-batches=n`: a batch takes in nobody once it is made; lives end n at a time, and at least n or none remain.
   Either is made of at least n lives.
 - `determined=d@c`: as for cohorts (`republish.verify.cohorts`), with everyone in a batch for as long as it counts her.
+
+Whoever was forgotten is nobody in the memberships. Of a batch that counts such a life in a release, or did in the one
+before, it cannot be found anew whether lives ended and began n at a time; of its clock only that it is not too early.
+The bound is that of the others, with such lives known to the adversary. Where it is above the limit nothing is said:
+when the release was made they were ways out.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import polars as pl
 from republish.arrays import IntArray
 from republish.inference.determination import batch_risk
 from republish.memory.batch_record import STAY, BatchRecord
-from republish.memory.cohort_stays import CohortSighting, Stays, continued
+from republish.memory.cohort_stays import FORGOTTEN, CohortSighting, Stays, continued
 from republish.memory.memory import KEY, Memory, keyed
 from republish.release.two_tables import AS_OF, BATCH
 from republish.verify.check import Check
@@ -31,6 +36,7 @@ from republish.verify.promises import AuditedRelease, meaning_of
 BLIND, OPEN, CLOSED = "value-blind", "open-batches", "closed-batches"
 ABOUT_BATCHES = (BLIND, OPEN, CLOSED, DETERMINED)
 """The promises that are checked from whom batches count, where batches are value-blind."""
+_NOBODY = (pl.col(KEY[0]) == 0) & (pl.col(KEY[1]) == 0)
 _SAME = [*KEY, "code", "cohort", "rank"]
 _ROWS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(KEY, pl.UInt64),
@@ -43,8 +49,8 @@ _ROWS: dict[str, type[pl.DataType]] = {
 class CountedBefore(NamedTuple):
     """What is known before a release: the stays so far, whom batches count, and the last stay of everyone.
 
-    Where people were forgotten since, a record that is formed anew lacks them, and says nothing for certain. One that
-    was kept says whom a batch counts that is nobody now.
+    Where people were forgotten since, a record that is formed anew `lacks` them. One that was kept says whom a batch
+    counts that is nobody now.
     """
 
     stays: Stays
@@ -85,7 +91,7 @@ class Renewals:
         # Who is held may have begun another life; of who is not, only the last life goes on.
         last = before.last.select(STAY, last=pl.lit(True))
         earlier = before.rows.join(last, on=STAY, how="left", maintain_order="left").with_columns(
-            pl.col("last").fill_null(False)
+            pl.col("last").fill_null(_NOBODY)
         )
         lines, self.apart = _lines(rows, earlier)
         rows = _ranked(rows.join(lines, on="group", how="left", maintain_order="left"))
@@ -101,8 +107,14 @@ class Renewals:
         self.before, self.now = before, now
 
     @cached_property
+    def unsure(self) -> pl.Series:
+        """The batches that count somebody who was forgotten, or did before: who of these goes on cannot be found."""
+        cohorts = pl.concat([rows.filter(_NOBODY)["cohort"] for rows in (self.rows, self.before.rows)])
+        return cohorts.clear() if self.before.kept else cohorts.drop_nulls().unique()
+
+    @cached_property
     def lacks(self) -> bool:
-        """Whether people of this release or an earlier one are forgotten, so that little can be found anew."""
+        """Whether people of this release or an earlier one are forgotten."""
         nobody = not bool(self.now.members.counted().someone.all())
         return self.before.lacks or (nobody and not self.before.kept)
 
@@ -121,7 +133,9 @@ class Renewals:
         cohort, code = named.to_numpy(), rows["code"].to_numpy()
         shown, times = np.unique(np.column_stack([cohort, code]), axis=0, return_counts=True)
         counts = shown[:, 0], shown[:, 1], times.astype(np.int64)
-        return continued(stays, CohortSighting(self.now.number, cohort, code, stay, goes_on, counts))
+        found, entry = continued(stays, CohortSighting(self.now.number, cohort, code, stay, goes_on, counts))
+        found.bearer[entry[rows.select(_NOBODY).to_series().to_numpy()]] = FORGOTTEN
+        return found, entry
 
     @cached_property
     def changes(self) -> pl.DataFrame:
@@ -138,11 +152,12 @@ class Renewals:
         return found.join(ends, on="cohort", how="full", coalesce=True).fill_null(0).cast(pl.Int64)
 
     def as_of(self) -> pl.DataFrame:
-        """The release in which every batch was last counted anew."""
+        """The release in which every batch was last counted anew, by the lives of people who are known."""
         stays, entry = self.continued
-        over = stays.until < self.now.number
+        sure = np.full(stays.count, True) if self.before.kept else stays.bearer != FORGOTTEN
+        over = sure & (stays.until < self.now.number)
         changed = np.zeros(int(stays.cohort.max(initial=0)) + 1, dtype=np.int64)
-        np.maximum.at(changed, stays.cohort, stays.since)
+        np.maximum.at(changed, stays.cohort[sure], stays.since[sure])
         np.maximum.at(changed, stays.cohort[over], stays.until[over] + 1)
         batch = pl.DataFrame({BATCH: self.rows["group"], AS_OF: changed[stays.cohort[entry]]})
         return batch.unique().sort(BATCH)
@@ -154,7 +169,7 @@ def _lines(rows: pl.DataFrame, earlier: pl.DataFrame) -> tuple[pl.DataFrame, int
     Somebody may be held with a value twice, in two batches; whoever is there has one last life.
     """
     same = [*KEY, "code"]
-    someone = rows.filter((pl.col(KEY[0]) != 0) | (pl.col(KEY[1]) != 0))
+    someone = rows.filter(~_NOBODY)
     once = ~pl.struct(same).is_duplicated()
     here = someone.filter(~pl.col("held")).join(earlier.filter("last"), on=same, how="inner")
     held = someone.filter(once).filter("held").join(earlier.filter(once), on=same, how="inner")
@@ -182,7 +197,7 @@ class BatchWalk:
         rows = found.rows.with_columns(
             pl.Series(STAY, entry, dtype=pl.Int64), pl.Series("cohort", stays.cohort[entry], dtype=pl.Int64)
         )
-        seen = rows.filter(~pl.col("held")).select(*KEY, STAY).unique(KEY, keep="last")
+        seen = rows.filter(~pl.col("held") & ~_NOBODY).select(*KEY, STAY).unique(KEY, keep="last")
         last = pl.concat([self.before.last.join(seen, on=list(KEY), how="anti"), seen])
         self.before = CountedBefore(stays, rows.select(*_ROWS), last, found.lacks)
 
@@ -216,7 +231,7 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
         return (_determined(promise, found),)
     checks = [_renewed(promise, name == CLOSED, int(bound), found)]
     if found.now.clock is not None:
-        wrong = 0 if found.lacks else _wrong_clocks(found, found.now.clock)
+        wrong = _wrong_clocks(found, found.now.clock)
         says = "Every batch says in which release it was last counted."
         checks.append(Check(f"{promise}: clock", wrong == 0, says, None, wrong))
     return checks
@@ -225,13 +240,18 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
 def _wrong_clocks(found: Renewals, clock: pl.DataFrame) -> int:
     """How many batches say that they were counted in another release than they were.
 
-    Of one that was not counted anew since an audit began, in the midst of a series, it is known that it was not later.
+    Of one that was not counted anew since an audit began, in the midst of a series, it is known that it was not later;
+    of one that counted somebody who was forgotten, that it was not earlier.
     """
-    stays, _ = found.continued
+    stays, entry = found.continued
     first = int(stays.since.min()) if stays.count else 1
     shown, known = clock.select(BATCH, shown=AS_OF).cast(pl.Int64), found.as_of().cast(pl.Int64)
     both = shown.join(known, on=BATCH, how="full", coalesce=True)
     earlier = (pl.col(AS_OF) == first) & (pl.col("shown") <= first)
+    if not found.before.kept:
+        forgotten = np.isin(stays.cohort[entry], stays.cohort[stays.bearer == FORGOTTEN])
+        later = pl.col(BATCH).is_in(found.rows["group"].filter(forgotten).unique().implode())
+        earlier |= later & (pl.col("shown") >= pl.col(AS_OF))
     return both.filter(~(earlier | (pl.col("shown") == pl.col(AS_OF))).fill_null(False)).height
 
 
@@ -242,24 +262,27 @@ def _renewed(promise: str, closed: bool, n: int, found: Renewals) -> Check:
     left_behind = (end > 0) & (held > 0)
     few_begin = (begin > 0) if closed else (begin > 0) & (begin < n)
     few_remain = (end > 0) & (remain > 0) & (remain < n)
-    wrong = found.changes.filter(few_end | left_behind | few_begin | few_remain | (pl.col("strange") > 0))
-    if found.lacks:
-        return Check(f"{promise}: counts", True, meaning_of(promise), unchecked=found.changes.height)
+    wrong = found.changes.filter(
+        few_end | left_behind | few_begin | few_remain | (pl.col("strange") > 0),
+        ~pl.col("cohort").is_in(found.unsure.implode()),
+    )
     made = found.rows.filter(pl.col("cohort").is_null()).group_by("group").len().filter(pl.col("len") < n)
     rows = int((wrong["end"] + wrong["begin"]).sum()) + int(made["len"].sum())
     groups = wrong.height + made.height
-    return Check(f"{promise}: counts", groups == 0, meaning_of(promise), None, groups, rows)
+    says = meaning_of(promise)
+    return Check(f"{promise}: counts", groups == 0, says, None, groups, rows, unchecked=len(found.unsure))
 
 
 def _determined(promise: str, found: Renewals) -> Check:
     limit, _, compromised = promise.partition("=")[2].partition("@")
-    if found.lacks:
-        says = f"{meaning_of(promise)[:-1]}; people were forgotten, so this cannot be computed anew; it was when the "
-        return Check(f"{promise}: ways out", True, f"{says}release was made.", unchecked=found.changes.height)
     stays, _ = found.continued
     risk = batch_risk(stays, float(compromised))
+    if found.lacks and risk.share > float(limit):
+        says = f"{meaning_of(promise)[:-1]}; people were forgotten, so this cannot be computed anew; it was when the "
+        return Check(f"{promise}: ways out", True, f"{says}release was made.", unchecked=found.changes.height)
     says = (
         f"{meaning_of(promise)[:-1]}; the bound for what was released so far is {risk.share:.3%} of the people, and "
-        f"{risk.worst:.1%} for the worst placed of them."
+        f"{risk.worst:.1%} for the worst placed of them"
+        + (", but for those who were forgotten: all of theirs is taken to be known." if found.lacks else ".")
     )
     return Check(f"{promise}: ways out", risk.share <= float(limit), says, risk.share)
