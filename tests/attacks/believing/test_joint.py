@@ -19,7 +19,7 @@ from republish import PolicyError
 from republish.attacks import Adversary, History, Register, Table, Told, attack, beliefs
 from republish.attacks.believing.beliefs import plain_register, walk
 from republish.attacks.believing.joint import joint, weigh
-from republish.inference import CHANGED, UNTOLD, Reasoning, posterior
+from republish.inference import CHANGED, UNTOLD, Groups, Reasoning, group_posteriors, posterior
 from republish.inference._kernels.chains import (
     Seats,
     Tables,
@@ -28,6 +28,7 @@ from republish.inference._kernels.chains import (
     settle_ahead,
     settle_back,
 )
+from republish.inference._kernels.sinkhorn import scale_groups
 from republish.inference._kernels.support import confine
 from republish.knowledge import Classes, Extracted, Knowledge
 from republish.memory.event_lists import Appearances, events_of
@@ -479,3 +480,36 @@ def test_members_are_confined_to_what_some_assignment_gives_them(
     else:
         assert ((found > 0)[:, shown] == can[:, shown]).all()
         assert (found[can] == expected[can]).all()
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 100_000), unknown=st.integers(0, 3))
+def test_groups_are_scaled_as_the_posterior_sinkhorn_is_wherever_scaling_begins(
+    seed: int, unknown: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, 3)
+    expected = rng.dirichlet(np.full(4, 0.7), int(sizes.sum()))
+    group = np.repeat(np.arange(3), sizes)
+    rows = np.append(group, rng.integers(0, 3, unknown))
+    groups, order = Groups.of(group, rows, rng.integers(0, 4, len(rows)))
+    right = group_posteriors(expected[order], groups, "sinkhorn")
+    shares = [rng.random(len(groups.value_code)) + 0.1, np.ones(len(groups.value_code))]
+    for factor in shares:
+        found, fell = expected[order].copy(), np.zeros(len(order), np.bool_)
+        chosen = np.arange(3)
+        scale_groups(found, *groups, chosen, factor, 1e-12, 20_000, fell)
+        assert not fell.any()
+        assert found == pytest.approx(right.p, abs=1e-6)
+        again = expected[order].copy()
+        scale_groups(again, *groups, chosen, factor, 1e-12, 1, fell)  # the factors hold what was found
+        assert again == pytest.approx(found, abs=1e-9)
+
+
+def test_what_cannot_be_scaled_falls_back_to_shares() -> None:
+    """Both expect the first value for certain, and the group shows one of each."""
+    found, fell = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]]), np.zeros(3, np.bool_)
+    groups, _ = Groups.of(array([0, 0, 1]), array([0, 0, 1]), array([0, 1, 1]))
+    scale_groups(found, *groups, np.arange(2), np.ones(3), 1e-9, 50, fell)
+    assert found.tolist() == [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]
+    assert fell.tolist() == [True, True, False]

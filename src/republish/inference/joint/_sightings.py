@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from republish.arrays import BoolArray, FloatArray, Int8Array, IntArray
+from republish.inference._kernels.sinkhorn import scale_groups
 from republish.inference._kernels.support import confine
 from republish.inference.compromise import Compromised, cascaded, groups_of
 from republish.inference.groups import Groups
 from republish.inference.posterior import Posteriors, group_posteriors
 from republish.inference.revision import Revision
 
-SCALED = "sinkhorn"
+_CLOSE, _STEPS = 1e-6, 20
+"""Groups are scaled until their counts are met so closely, at most so many times a visit: there are more visits."""
+_FEW = 16
 
 
 class Sighting(NamedTuple):
@@ -53,10 +58,21 @@ def looping(sightings: Sequence[Sighting], people: int) -> list[BoolArray]:
     return [looped[part[a:b]] for a, b in pairwise(first)]
 
 
-def inferred(one: Sighting, expected: FloatArray, method: str, looped: BoolArray | None = None) -> Posteriors:
+class Scaling(NamedTuple):
+    """Which groups of a release are scaled, and by how much every value that a group shows was scaled so far."""
+
+    looped: BoolArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, one: Sighting, looped: BoolArray) -> Scaling:
+        return cls(looped, np.ones(len(one.groups.value_code)))
+
+
+def inferred(one: Sighting, expected: FloatArray, method: str, scaling: Scaling | None = None) -> Posteriors:
     """The posteriors of one release; whoever is in no group keeps what is expected, with what she was told.
 
-    Groups that are `looped` are scaled.
+    Groups that are looped are scaled, a little further every time.
     """
     p, sure = expected.copy(), None
     if one.told is not None:
@@ -68,31 +84,43 @@ def inferred(one: Sighting, expected: FloatArray, method: str, looped: BoolArray
         sure = Compromised(place[sure.row[there]], sure.code[there], sure.p[there])
     members = p[one.row]
     confine(members, *one.groups)
-    if looped is None or not looped.any():
+    if scaling is None or not scaling.looped.any():
         found = group_posteriors(members, one.groups, method, sure)
-    elif looped.all():
-        found = group_posteriors(members, one.groups, SCALED, sure)
-    else:
-        found = _both(members, one.groups, sure, method, looped)
-    p[one.row] = found.p
-    return Posteriors(p, found.used, found.fallbacks, found.unsettled)
-
-
-def _both(
-    members: FloatArray, groups: Groups, sure: Compromised | None, method: str, looped: BoolArray
-) -> Posteriors:
-    """The posteriors of members, scaled in the groups that are looped, by the method in the others."""
-    p = np.zeros_like(members)
-    for how, chosen in ((SCALED, looped), (method, ~looped)):
-        some, which = _some(groups, chosen)
+        p[one.row] = found.p
+        return Posteriors(p, found.used, found.fallbacks, found.unsettled)
+    fallbacks = _scaled(members, one.groups, scaling)
+    if not scaling.looped.all():
+        some, which = _some(one.groups, ~scaling.looped)
         within = None
         if sure is not None:
             place = np.full(len(members), -1)
             place[which] = np.arange(len(which))
             there = place[sure.row] >= 0
             within = Compromised(place[sure.row[there]], sure.code[there], sure.p[there])
-        p[which] = group_posteriors(members[which], some, how, within).p
-    return Posteriors(p)
+        members[which] = group_posteriors(members[which], some, method, within).p
+    p[one.row] = members
+    return Posteriors(p, {}, fallbacks)
+
+
+def _scaled(members: FloatArray, groups: Groups, scaling: Scaling) -> int:
+    """Scale what is expected of the members of looped groups; how many fell back to shares."""
+    chosen, fell = np.flatnonzero(scaling.looped), np.zeros(len(members), np.bool_)
+
+    def work(some: IntArray) -> None:
+        scale_groups(members, *groups, some, scaling.factor, _CLOSE, _STEPS, fell)
+
+    in_threads(work, chosen)
+    return int(fell.sum())
+
+
+def in_threads(work: Callable[[IntArray], None], chosen: IntArray) -> None:
+    """Do what is to be done with the chosen rows or groups, on as many threads as numba may use."""
+    threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    if threads < 2 or len(chosen) < _FEW:
+        work(chosen)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, np.array_split(chosen, 4 * threads)))
 
 
 def _some(groups: Groups, chosen: BoolArray) -> tuple[Groups, IntArray]:

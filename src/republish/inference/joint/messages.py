@@ -19,11 +19,9 @@ docs/joint.md has the measurements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from republish.arrays import BoolArray, FloatArray
@@ -37,7 +35,7 @@ from republish.inference._kernels.chains import (
     settle_ahead,
     settle_back,
 )
-from republish.inference.joint._sightings import Sighting, cuts, inferred, looping
+from republish.inference.joint._sightings import Scaling, Sighting, cuts, in_threads, inferred, looping
 from republish.inference.posterior import Posteriors
 
 PRODUCTS = ("exact", "bp", "sinkhorn")
@@ -133,7 +131,8 @@ class _Talk:
     def __init__(
         self, sightings: Sequence[Sighting], people: int, method: str, looped: list[BoolArray]
     ) -> None:
-        self.sightings, self.method, self.looped = sightings, method, looped
+        self.sightings, self.method = sightings, method
+        self.scaling = [Scaling.of(one, some) for one, some in zip(sightings, looped, strict=True)]
         sizes = [len(one.person) for one in sightings]
         self.first = np.append(0, np.cumsum(sizes, dtype=np.int64)).astype(np.int64)
         m, older = 0, 1
@@ -197,7 +196,7 @@ class _Talk:
             self.possible[i] = expected > 0
         else:
             np.maximum(expected, _LEAST, out=expected, where=self.possible[i])
-        found = inferred(one, expected, self.method, self.looped[i])
+        found = inferred(one, expected, self.method, self.scaling[i])
         p = found.p
         odds = np.divide(p, expected, out=np.zeros_like(p), where=expected > 0)
         most = odds.max(axis=1, keepdims=True, initial=0.0)
@@ -215,12 +214,5 @@ class _Talk:
 
 def _parallel(kernel: Callable[..., None], *arguments: Any, out: FloatArray | None = None) -> None:
     """A kernel over the rows of a release, on as many threads as numba may use."""
-    rows = len(arguments[0].person)
     rest = () if out is None else (out,)
-    threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    if threads < 2 or rows < 256:
-        kernel(*arguments, np.arange(rows), *rest)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        parts = np.array_split(np.arange(rows), 4 * threads)
-        list(pool.map(lambda part: kernel(*arguments, part, *rest), parts))
+    in_threads(lambda part: kernel(*arguments, part, *rest), np.arange(len(arguments[0].person)))
