@@ -172,6 +172,11 @@ def test_all_that_is_odd_is_said_at_once(tmp_path: Path) -> None:
         made(tmp_path, view()).publish(view(25, spelled="q{}"))
 
 
+def test_it_is_said_how_to_say_in_python_that_it_is_meant(tmp_path: Path) -> None:
+    with pytest.raises(Implausible, match=r'--fewer-rows, in Python meant=\["fewer-rows"\]'):
+        made(tmp_path, view()).publish(view(25))
+
+
 def test_what_is_meant_has_a_name(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="one of new-people, fewer-rows"):
         made(tmp_path, view()).publish(view(), meant=["anything"])

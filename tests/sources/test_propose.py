@@ -300,3 +300,28 @@ def test_few_words_that_are_names_too_are_no_names(cells: list[str]) -> None:
 def test_codes_of_drugs_are_no_phones() -> None:
     codes = [f"{i:04d}-{3227 + i}-30" for i in range(1, 30)]
     assert propose(pl.DataFrame({"drug": codes * 8}))[0].role == "sensitive"
+
+
+def test_a_column_that_is_the_same_in_every_row_is_left_out() -> None:
+    found = propose(
+        pl.DataFrame({"id": [f"P{i}" for i in range(60)], "clinic": ["north"] * 60, "age": [30, 31, 32] * 20})
+    )
+    assert (found[1].role, found[1].why) == ("drop", "the same in every row: it tells nobody apart")
+    assert found[2].role == "quasi-identifier"
+
+
+def test_a_value_that_some_lack_may_tell_people_apart() -> None:
+    assert roles(id=[f"P{i}" for i in range(60)], smoker=["yes"] * 30 + [None] * 30)["smoker"] == (
+        "quasi-identifier",
+        "category",
+    )
+
+
+def test_remarks_of_a_few_words_are_left_out_though_some_are_the_same() -> None:
+    remarks = [f"asked for {'rest' if i % 2 else 'tea'}, room {i % 25}, quiet" for i in range(100)]
+    assert roles(id=[f"P{i}" for i in range(100)], note=remarks)["note"] == ("drop", None)
+
+
+def test_long_names_of_few_kinds_stay_quasi_identifiers() -> None:
+    kinds = ["lives with a partner and children", "lives alone and has no children"] * 50
+    assert roles(id=[f"P{i}" for i in range(100)], home=kinds)["home"] == ("quasi-identifier", "category")

@@ -114,7 +114,7 @@ def _fewer(found: Turnout) -> str:
     last = f" and the last release was made of {found.last:,}" if found.last else ""
     return (
         f"a view must hold everybody who belongs in the release; this one {rows}{last}. Check that the file is "
-        f"complete; if it is, say that it is meant: --{FEWER_ROWS}"
+        f"complete; if it is, say that it is meant: {_meant(FEWER_ROWS)}"
     )
 
 
@@ -129,8 +129,13 @@ def _strangers(found: Turnout) -> str:
         f"a view must spell people as earlier views did; of {found.rows:,} people in this one {found.known:,} are "
         f"recognised, {found.rows - found.known:,} would be new, and the last release was made of {found.last:,}. "
         f"{spelling}Check zeros in front, a .0 at the end, case, spaces, and that this is the right column of "
-        f"identifiers; if they are other people, say that it is meant: --{NEW_PEOPLE}"
+        f"identifiers; if they are other people, say that it is meant: {_meant(NEW_PEOPLE)}"
     )
+
+
+def _meant(name: str) -> str:
+    """How that is said at the command line, and in Python."""
+    return f'--{name}, in Python meant=["{name}"]'
 
 
 def _spellings(texts: pl.Series) -> Iterator[tuple[str, pl.Series]]:

@@ -20,6 +20,7 @@ _SEED = 16
 _HALF, _NEARLY_ALL = 0.5, 0.9
 _PROSE = 40  # mean characters above which values are prose
 _RARELY_REPEATED, _FEW_TEXTS = 0.1, 10
+_SEVERAL = 4  # mean words from which values are remarks
 _SOME = 5  # of fewer values that look like something else, chance may be the cause
 
 
@@ -84,6 +85,13 @@ def is_prose(column: Sampled, rarely_repeated: float = _RARELY_REPEATED) -> bool
     """Whether values are long texts that are seldom the same."""
     rare = column.different > max(_FEW_TEXTS - 1, rarely_repeated * column.cells)
     return rare and float(column.texts.str.len_chars().mean() or 0.0) > _PROSE  # type: ignore[arg-type]
+
+
+def is_remarks(column: Sampled) -> bool:
+    """Whether values are texts of several words that are seldom the same."""
+    rare = column.different > max(_FEW_TEXTS - 1, _RARELY_REPEATED * column.cells)
+    words = column.texts.str.count_matches(r"\p{L}{2,}")
+    return rare and float(words.mean() or 0.0) >= _SEVERAL  # type: ignore[arg-type]
 
 
 def is_about_one_a_person(column: Sampled, sensitive: bool = False) -> bool:

@@ -18,6 +18,7 @@ from republish.sources.direct_identifiers import (
     is_about_one_a_person,
     is_direct_number,
     is_prose,
+    is_remarks,
 )
 from republish.sources.headings import (
     is_known,
@@ -138,6 +139,8 @@ def _about(column: pl.Series) -> Proposal:
     name, rows, filled = column.name, len(column), column.drop_nulls()
     different = filled.unique()
     distinct = len(different)
+    if distinct <= 1 and rows > FEW_PEOPLE and len(filled) in (0, rows):
+        return Proposal(name, "drop", None, "the same in every row: it tells nobody apart")
     kind = _kind(filled)
     if names_an_identifier(name) and distinct > rows / 2:
         repeated = f"its name, though {rows - distinct} of {rows} rows have no value of their own"
@@ -158,6 +161,8 @@ def _about(column: pl.Series) -> Proposal:
         return Proposal(name, "sensitive", kind, private)
     if kind == "category" and filled.cast(pl.String).str.len_chars().sum() > _FREE_TEXT * len(filled):
         return Proposal(name, "drop", None, "long texts say more of a person than can be generalized")
+    if kind == "category" and is_remarks(seen):
+        return Proposal(name, "drop", None, "texts of several words, seldom the same, cannot be generalized")
     return Proposal(
         name, "quasi-identifier", kind, f"{distinct} different values, may be known from elsewhere"
     )

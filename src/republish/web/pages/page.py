@@ -137,12 +137,14 @@ def _of_gate(found: re.Match[str]) -> str:
 
 
 _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
-    r"--as-of (lies in the future, .*?); correct it": (
+    r"--as-of \(in Python as_of\) (lies in the future, .*?); correct it": (
         r"the date \1; choose a day that has begun, or leave the date empty: the release is then as of now"
     ),
-    r"a release must be later than the last one, which is as of (.+?); give a later --as-of": _too_early,
-    r"--as-of must be": "the date must be",
-    r"say that it is meant: --(new-people|fewer-rows)": "say so at the trial run",
+    r"a release must be later than the last one, which is as of (.+?); give a later --as-of \(in Python as_of\)": (
+        _too_early
+    ),
+    r"--as-of \(in Python as_of\) must be": "the date must be",
+    r'say that it is meant: --(new-people|fewer-rows), in Python meant=\["\1"\]': "say so at the trial run",
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
     r"give those of all releases so far \(--truth DIR\)": "choose the files of all earlier releases",
