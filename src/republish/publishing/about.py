@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import republish
 from republish.grouping import Grouping
 from republish.policy import Policy
-from republish.publishers import parameters_of
+from republish.publishers import stored_parameters
 from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
 from republish.release.two_tables import BATCHES_CSV, AnyRelease
@@ -62,7 +62,7 @@ def about_release(
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
-            "parameters": parameters_of(publisher),
+            "parameters": stored_parameters(publisher),
         },
         "every_group_satisfies": [
             *(requirement.describe() for requirement in policy.requirements),
@@ -188,6 +188,8 @@ def limits_of(policy: Policy) -> list[str]:
         "after it can be compared, which may leave them fewer values than each group alone."
     )
     found = [returns] if takes_returns_for_new(promises) else []
+    told = policy.publisher.told_by_choices
+    found += [told] if told else []
     return [*found, *limits_of_new_values(policy), *(limits_of_batches(policy) if _BLIND in promises else [])]
 
 
