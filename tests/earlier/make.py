@@ -32,7 +32,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, str], str]] = {
     "m-invariance": ("m-invariance", {"m": "3"}, ""),
     "tau-safety": ("tau-safety", {"m": "3", "membership": "nearest"}, ""),
     "cor-split": ("cor-split", {"m": "3", "n": "2", "pad": "true"}, ""),
-    "cohorts": ("cohorts", {}, ""),
+    "cohorts": ("cohorts", {"membership": "nearest"}, ""),
     "js-reduce": ("js-reduce", {}, ""),
     "bayframe": ("bayframe", {}, ""),
 }

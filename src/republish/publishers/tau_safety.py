@@ -26,8 +26,8 @@ What an adversary can conclude who knows all this, and when everyone came, chang
 
 `membership` says who is with whom. With "random", the default, people of one value are dealt to the places of that
 value by chance, inside zones that know no values (see `_buckets.dealing`): knowing this program adds nothing to what
-groups say. With "nearest", as published, distances decide, and whoever knows the program excludes worlds in which another
-row would have been nearer: one release alone puts many people above .9 (docs/attacks.md).
+groups say. With "nearest", as published, distances decide, and whoever knows the program excludes worlds in which
+another row would have been nearer: one release alone puts many people above .9 (docs/attacks.md).
 
 As published, phases: who keeps a signature; classification by signature; balancing with the newcomers nearest to a
 bucket; assignment of the others to new signatures; partition.

@@ -12,7 +12,7 @@ from publishers.dynamic import Driver, view_of
 from republish.attacks.replaying.replay import Replay
 from republish.attacks.replaying.swap import swap_test
 from republish.memory.memory import Memory
-from republish.publishers import TauSafety
+from republish.publishers import Cohorts, TauSafety
 from republish.publishers._buckets.dealing import Deal
 from republish.secret import Secret
 
@@ -41,7 +41,12 @@ def weeks() -> list:
     return [view_of(everyone[25 * week : 25 * week + 150], known)[0] for week in range(3)]
 
 
-PUBLISHERS = [TauSafety(3, zone=20), TauSafety(3, zone=60), TauSafety(3, whole=True)]
+PUBLISHERS = [
+    TauSafety(3, zone=20),
+    TauSafety(3, zone=60),
+    TauSafety(3, whole=True),
+    Cohorts(3, size=30, values=4, max_determined=0.3, zone=40),
+]
 
 
 @pytest.mark.parametrize("publisher", PUBLISHERS, ids=str)

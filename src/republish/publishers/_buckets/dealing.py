@@ -48,7 +48,7 @@ class Deal:
     def of(cls, view: Microdata, memory: Memory, keeps: BoolArray, size: int) -> Deal:
         """The deal of a view in zones of about `size` people who need a signature."""
         company = _companies(view, memory, keeps)
-        return cls(view, keeps, company, _zones(view, company, size))
+        return cls(view, keeps, company, zones_of(view, company, size))
 
     def eligible(self, m: int) -> bool:
         """Whether no value has more than one in m of those in any zone who need a signature."""
@@ -109,7 +109,7 @@ def _companies(view: Microdata, memory: Memory, keeps: BoolArray) -> Int64Array:
     return company
 
 
-def _zones(view: Microdata, company: Int64Array, size: int) -> Int64Array:
+def zones_of(view: Microdata, company: Int64Array, size: int) -> Int64Array:
     """The zone of every row: about `size` newcomers each, and the companies most of whose people are led there."""
     led = LedRow(view.points, _words(view))
     new = np.flatnonzero(company == _NOWHERE)
