@@ -63,8 +63,13 @@ def main(full: bool) -> None:
     """The thesis's protocol for tau-safety and m-invariance, Cor-Split's for Cor-Split."""
     warm_up()
     thesis, cor_split = PRESETS["tau-safety"], PRESETS["cor-split"]
-    run("tau-safety m=6", TauSafety(m=6), thesis, 20)
-    run("tau-safety m=6, steady", TauSafety(m=6), STEADY, 20)
-    run("tau-safety m=6, optimal", TauSafety(m=6, assignment="optimal"), thesis, 20 if full else 6)
+    run("tau-safety m=6", TauSafety(m=6, membership="nearest"), thesis, 20)
+    run("tau-safety m=6, steady", TauSafety(m=6, membership="nearest"), STEADY, 20)
+    run(
+        "tau-safety m=6, optimal",
+        TauSafety(m=6, assignment="optimal", membership="nearest"),
+        thesis,
+        20 if full else 6,
+    )
     run("m-invariance m=6", MInvariance(m=6), thesis, 20 if full else 6)
     run("cor-split m=6 n=3", CorSplit(m=6, n=3), cor_split, 21 if full else 8)

@@ -18,7 +18,7 @@ from republish.gate.limits import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
-from republish.publishers import Publisher, make_publisher, parameters_of
+from republish.publishers import Publisher, make_publisher, said_parameters, stored_parameters
 from republish.release.forms import TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.m_uniqueness import Uniqueness
@@ -159,7 +159,7 @@ class Policy:
             document["store"] = self.store
         if self.form is not None:
             document["form"] = self.form.document()
-        document["publisher"] = {"name": self.publisher.name, **parameters_of(self.publisher)}
+        document["publisher"] = {"name": self.publisher.name, **stored_parameters(self.publisher)}
         extra = self.publisher.require
         if extra:
             document["require"] = dict(part.split("=", 1) for part in requirements_text(extra).split(","))
@@ -246,6 +246,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         raise PolicyError(f"{FILE}: seed must be a whole number, one_table true or false")
     require = parse_requirements(document.get("require", {}))
     schema = schema_from_mapping(document.get("schema", {}), folder)
+    publisher = said_parameters(name, publisher)
     return Policy(
         schema,
         make_publisher(name, publisher, require, _knowledge(document.get("knowledge"), folder, schema)),

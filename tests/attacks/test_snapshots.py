@@ -249,7 +249,7 @@ def test_nobody_tells_two_people_of_a_value_blind_batch_apart(batches: str, fold
 
 
 def test_where_values_decide_who_is_with_whom_most_pairs_are_told_apart(folder: Path) -> None:
-    replay = Replay(TauSafety(m=3), Secret.from_text("ab" * 32))
+    replay = Replay(TauSafety(m=3, membership="nearest"), Secret.from_text("ab" * 32))
     (found,) = swap_test(replay, micro(folder, 1), pairs=20)
     assert found.told_apart > found.pairs / 4
 

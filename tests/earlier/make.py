@@ -30,9 +30,9 @@ PARAMETERS: dict[str, tuple[str, dict[str, str], str]] = {
     "banga-region": ("banga", {"k": "5", "shape": "region"}, ""),
     "rplus-tree": ("rplus-tree", {"k": "5"}, ""),
     "m-invariance": ("m-invariance", {"m": "3"}, ""),
-    "tau-safety": ("tau-safety", {"m": "3"}, ""),
+    "tau-safety": ("tau-safety", {"m": "3", "membership": "nearest"}, ""),
     "cor-split": ("cor-split", {"m": "3", "n": "2", "pad": "true"}, ""),
-    "cohorts": ("cohorts", {}, ""),
+    "cohorts": ("cohorts", {"membership": "nearest"}, ""),
     "js-reduce": ("js-reduce", {}, ""),
     "bayframe": ("bayframe", {}, ""),
 }

@@ -7,9 +7,17 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from republish.inference.determination import _LONGEST, _arrows_of, _room, _search, _way, escape_risk
+from republish.inference.determination import (
+    _LONGEST,
+    _arrows_of,
+    _room,
+    _search,
+    _way,
+    escape_risk,
+    with_known_counterfeits,
+)
 from republish.memory.cohort_stays import FREE, NOBODY, Stays
-from small_stays import Week, entries_of_lives, naive_record, random_weeks, twin_weeks, worlds_of
+from small_stays import Week, entries_of_lives, naive_record, random_weeks, recorded, twin_weeks, worlds_of
 
 SHARES = (0.04, 0.3)
 V, W, X = 0, 1, 2
@@ -104,6 +112,14 @@ def test_a_person_alone_or_among_equals_is_determined() -> None:
 def test_a_counterfeit_of_the_whole_time_hides_from_everyone() -> None:
     found = bounds([Week({"a": (1, V)}, [(1, W)]), Week({"a": (1, V)}, [(1, W)])], 0.3)
     assert found == {"a": [0.0]}
+
+
+def test_a_counterfeit_whose_value_is_known_hides_nobody() -> None:
+    stays, _ = recorded([Week({"a": (1, V), "b": (2, V), "c": (2, W)}, [(1, W)])])
+    assert escape_risk(stays, 0.3).of_stay.tolist() == pytest.approx([0.0, 0.3, 0.3, 0.0])
+    told = escape_risk(with_known_counterfeits(stays), 0.3)
+    assert told.of_stay.tolist() == pytest.approx([1.0, 0.3, 0.3, 0.0])
+    assert (told.worst, told.people) == (1.0, 3)
 
 
 def test_a_counterfeit_of_half_the_time_hides_nobody() -> None:

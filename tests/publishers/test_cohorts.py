@@ -217,7 +217,7 @@ def test_a_cohort_takes_at_most_twice_its_size() -> None:
 
 def test_a_newcomer_goes_to_the_nearest_place() -> None:
     """Two cohorts, of the young and of the old, with the same open places."""
-    driver = CohortDriver(Cohorts(2, 6, 3, 2, max_determined=0.9))
+    driver = CohortDriver(Cohorts(2, 6, 3, 2, max_determined=0.9, membership="nearest"))
     young, old = crowd({"a": 2, "b": 2, "c": 2}, 0, 20), crowd({"a": 2, "b": 2, "c": 2}, 50, 80)
     assert len(driver.publish([*young, *old])) == 2
     gone = [of_value(people, value)[0] for people in (young, old) for value in "ab"]

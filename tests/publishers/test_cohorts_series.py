@@ -15,7 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from publishers.cohort_driver import CohortDriver
 from republish import BrokenPromise, CannotPublish, LedgerError, Number, Schema, Series
 from republish.attacks import Adversary, History, Table, attack
-from republish.inference.determination import escape_risk
+from republish.inference.determination import escape_risk, with_known_counterfeits
 from republish.memory.cohort_stays import COLUMNS, Stays
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory
@@ -109,7 +109,11 @@ def test_a_small_series_verifies_and_says_what_was_bounded(tmp_path: Path) -> No
     assert {"determined=0.4@0.04: together", "determined=0.4@0.04: ways out"} <= promises
     (check,) = (c for c in found.releases[3].checks if c.promise == "determined=0.4@0.04: ways out")
     memory = Series.open(tmp_path / "s").memory()
-    assert check.reached == pytest.approx(escape_risk(Stays.of_frame(memory.counts), 0.04).share)
+    stays = Stays.of_frame(memory.counts)
+    risk, told = (escape_risk(one, 0.04) for one in (stays, with_known_counterfeits(stays)))
+    assert check.reached == pytest.approx(risk.share)
+    assert f"is {risk.share:.2%}, and {risk.worst:.2%} for the worst placed person" in check.says
+    assert f"knows the values of all counterfeits: {told.share:.2%}, and {told.worst:.2%}" in check.says
 
 
 def test_an_opened_series_goes_on(tmp_path: Path) -> None:

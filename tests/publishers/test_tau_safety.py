@@ -36,6 +36,13 @@ TIME_2 = [
 ]
 TIME_3 = [*TIME_2, ("p4", 23, "25", "a", "glaucoma")]
 
+NEAREST = {"membership": "nearest"}
+WAYS = (
+    {"zone": 5},
+    {"membership": "random"},
+    NEAREST,
+    {**NEAREST, "assignment": "optimal"},
+)
 GROUP_BY_GROUP = ("intersection", "tau", "compromised", "historical")
 """The attacks tau-safety is about; solving all releases together breaks it (docs/attacks.md)."""
 
@@ -78,17 +85,17 @@ def test_the_thesis_example_keeps_its_signatures():
 
 
 @settings(max_examples=40, deadline=None)
-@given(series_of_views(), st.integers(2, 4), st.sampled_from(["greedy", "optimal"]))
-def test_everyone_keeps_what_must_be_kept(views, m, assignment):
-    driver = with_domain(Driver(TauSafety(m, assignment=assignment)))
+@given(series_of_views(), st.integers(2, 4), st.sampled_from(WAYS))
+def test_everyone_keeps_what_must_be_kept(views, m, way):
+    driver = with_domain(Driver(TauSafety(m, **way)))
     for view in views:
         driver.publish(view)
 
 
 @settings(max_examples=30, deadline=None)
-@given(series_of_views(), st.integers(2, 4), st.sampled_from(["greedy", "optimal"]))
-def test_signatures_are_equal_or_disjoint_where_asked(views, m, assignment):
-    driver = with_domain(Driver(TauSafety(m, assignment=assignment, signatures="equal-or-disjoint")))
+@given(series_of_views(), st.integers(2, 4), st.sampled_from(WAYS))
+def test_signatures_are_equal_or_disjoint_where_asked(views, m, way):
+    driver = with_domain(Driver(TauSafety(m, signatures="equal-or-disjoint", **way)))
     for view in views:
         driver.publish(view)
 
@@ -260,7 +267,17 @@ def test_the_memory_of_another_series_is_refused():
         TauSafety(2).publish(view, driver.memory, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("bad", [{"m": 1}, {"m": 2.5}, {"assignment": "best"}, {"signatures": "some"}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"m": 1},
+        {"m": 2.5},
+        {"assignment": "best"},
+        {"signatures": "some"},
+        {"membership": "far"},
+        {"zone": 1},
+    ],
+)
 def test_parameters_out_of_range_are_refused(bad):
     with pytest.raises(PolicyError):
         TauSafety(**{"m": 3, **bad})
@@ -280,6 +297,6 @@ def test_only_implied_requirements_are_accepted():
 def test_near_rows_are_grouped():
     people = [(f"p{i}", 20 + 60 * (i % 2), "10", "n", f"v{i // 2 % 2}") for i in range(40)]
     view, _ = view_of(people)
-    grouping = TauSafety(2).publish(view, Memory.empty(), np.random.default_rng(0))
+    grouping = TauSafety(2, membership="nearest").publish(view, Memory.empty(), np.random.default_rng(0))
     for group in range(grouping.groups):
         assert len(set(view.points[0][grouping.group == group])) == 1

@@ -254,6 +254,8 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
         )
         if not one_table:
             say("      from the second release on it needs one_table = true in series.toml")
+    if policy.publisher.told_by_choices:
+        say(f"warning: {policy.publisher.told_by_choices}")
     if policy.gate is not None:
         say(f"every release must pass the gate: {policy.gate.sentence()}")
     if policy.store is not None:

@@ -22,6 +22,7 @@ way out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.kernels import kernel
-from republish.memory.cohort_stays import FREE, NOBODY, NONE, TIED, Stays
+from republish.memory.cohort_stays import FORGOTTEN, FREE, NOBODY, NONE, TIED, Stays
 
 _LONGEST = 8  # people on a way out; longer ones are blocked too easily to matter
 _SMALL = 1e-7  # once the bound is that small no further ways are sought
@@ -141,6 +142,11 @@ class _Arrows(NamedTuple):
     ends: IntArray
     more_end: IntArray
     vacant: BoolArray
+
+
+def with_known_counterfeits(stays: Stays) -> Stays:
+    """The stays to somebody who knows the values of all counterfeits: these are nobody's way out either."""
+    return replace(stays, bearer=np.where(stays.bearer == NOBODY, FORGOTTEN, stays.bearer))
 
 
 def escape_risk(stays: Stays, compromised: float, among: BoolArray | None = None) -> EscapeRisk:

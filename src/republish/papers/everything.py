@@ -41,11 +41,11 @@ PERSISTENT: dict[str, Callable[[], Publisher]] = {
     "banga k=20 l=6": lambda: BangA(20, require=(LDiversity(6),)),
     "m-invariance m=3": lambda: MInvariance(m=3),
     "m-invariance m=6": lambda: MInvariance(m=6),
-    "tau-safety m=3": lambda: TauSafety(m=3),
-    "tau-safety m=6": lambda: TauSafety(m=6),
+    "tau-safety m=3": lambda: TauSafety(m=3, membership="nearest"),
+    "tau-safety m=6": lambda: TauSafety(m=6, membership="nearest"),
     "cor-split m=6 n=3": lambda: CorSplit(m=6, n=3),
-    "cohorts size=36": lambda: Cohorts(m=6, size=36, max_determined=0.05),
-    "cohorts size=90": lambda: Cohorts(m=6, size=90),
+    "cohorts size=36": lambda: Cohorts(m=6, size=36, max_determined=0.05, membership="nearest"),
+    "cohorts size=90": lambda: Cohorts(m=6, size=90, membership="nearest"),
 }
 CHANGING: dict[str, Callable[[Knowledge], Publisher]] = {
     "mondrian l=2": lambda _: Mondrian(2, (LDiversity(2),)),

@@ -14,7 +14,7 @@ from republish.knowledge import Extracted, Knowledge
 from republish.publishers.banga import BangA
 from republish.publishers.bayframe import BayFrame
 from republish.publishers.cohorts import Cohorts
-from republish.publishers.contract import Publisher, parameters_of
+from republish.publishers.contract import Publisher, parameters_of, stored_parameters
 from republish.publishers.cor_split import CorSplit
 from republish.publishers.js_reduce import JSReduce
 from republish.publishers.m_invariance import MInvariance
@@ -41,6 +41,8 @@ __all__ = [
     "make_publisher",
     "new_series_parameters",
     "parameters_of",
+    "said_parameters",
+    "stored_parameters",
     "two_table_parameters",
 ]
 
@@ -90,6 +92,11 @@ def make_publisher(
         given.update([("k", size) for size in sizes])
         require = tuple(requirement for requirement in require if not isinstance(requirement, KAnonymity))
     return kind(**given | {"require": require})
+
+
+def said_parameters(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a publisher as a stored policy has them, with what it means without a word."""
+    return {**(PUBLISHERS[name].unsaid if name in PUBLISHERS else {}), **stored}
 
 
 def two_table_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

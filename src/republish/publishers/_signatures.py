@@ -34,6 +34,15 @@ _BOUNDED_BY_M = (
 )
 
 
+_MEMBERSHIPS = ("random", "nearest")
+_PLACES = 50  # a zone of so many groups needs few counterfeits, and no more blur than nearest rows (docs/frontier.md)
+
+_TOLD = (
+    'Who is put with whom depends on values (membership = "nearest", as published): whoever knows the program excludes '
+    "worlds in which somebody else had been nearer, and may be sure of many values from one release alone."
+)
+
+
 class SignaturePublisher(Publisher):
     """Groups of at least `m` different values, remembered as signatures; `require` is what such groups imply.
 
@@ -43,6 +52,8 @@ class SignaturePublisher(Publisher):
 
     m: int
     newcomers: int | None = None
+    membership: str = "nearest"
+    zone: int | None = None
     protects_series: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -54,6 +65,11 @@ class SignaturePublisher(Publisher):
             raise PolicyError(
                 f"{self.name}: newcomers must be a whole number of at least 1, which lets nobody wait"
             )
+        if self.membership not in _MEMBERSHIPS:
+            raise PolicyError(f"{self.name}: membership must be {' or '.join(_MEMBERSHIPS)}")
+        size = self.zone
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < self.m):
+            raise PolicyError(f"{self.name}: zone must be a whole number of at least {self.m}")
         for requirement in self.require:
             if not isinstance(requirement, _BOUNDED_BY_M) or requirement.bound > self.m:
                 raise PolicyError(
@@ -61,6 +77,20 @@ class SignaturePublisher(Publisher):
                     f"probabilistic-l and entropy-l up to {self.m}), not {requirement.text}; choose a larger m or "
                     "another publisher"
                 )
+
+    @property
+    def deals(self) -> bool:
+        """Whether chance, inside zones that know no values, decides who is with whom, and distances do not."""
+        return self.membership == "random"
+
+    @property
+    def told_by_choices(self) -> str | None:
+        return None if self.deals else _TOLD
+
+    @property
+    def zone_size(self) -> int:
+        """About how many people who need a signature a zone has that they are dealt in."""
+        return _PLACES * self.m if self.zone is None else self.zone
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:

@@ -33,7 +33,7 @@ from republish.inference.determination import escape_risk
 from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._cohorts.changes import CohortRules, arrange
+from republish.publishers._cohorts.changes import CohortRules, arrange, deal
 from republish.publishers._cohorts.past import Remembered, look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.requirements import ProbabilisticLDiversity, Requirement
@@ -52,9 +52,12 @@ class Cohorts(SignaturePublisher):
         together: places of so many different values must be open at once for a cohort to change.
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
-        zone: new cohorts are cut inside zones of at least so many near people; everywhere at once where not given.
+        zone: newcomers are placed inside zones of about so many near people, 600 where not given; with "nearest" new
+            cohorts alone are, in zones of at least so many, or everywhere at once where not given.
         newcomers: people are taken in when so many come together, and a value that was never published hides among so
             many; without it whoever comes is taken in at once.
+        membership: "random" leaves it to chance, inside zones that know no values, who is with whom; with "nearest"
+            distances decide, and whoever knows the program learns from it.
     """
 
     m: int = 6
@@ -65,10 +68,12 @@ class Cohorts(SignaturePublisher):
     compromised: float = 0.04
     zone: int | None = None
     newcomers: int | None = None
+    membership: str = "random"
     require: tuple[Requirement, ...] = ()
 
     name: ClassVar[str] = "cohorts"
     paper: ClassVar[str] = "republish's own: docs/cohorts.md"
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
     open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"zone": 600}
     summary: ClassVar[str] = (
@@ -78,11 +83,9 @@ class Cohorts(SignaturePublisher):
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing, and requirements that the groups do not imply."""
         super().__post_init__()
-        counts = (("size", self.m), ("values", self.m), ("together", 1), ("zone", self.m))
+        counts = (("size", self.m), ("values", self.m), ("together", 1))
         for parameter, least in counts:
             found = getattr(self, parameter)
-            if found is None:
-                continue
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")
         if self.values > self.size:
@@ -121,9 +124,9 @@ class Cohorts(SignaturePublisher):
         still: IntArray = np.zeros(0, dtype=np.int64)
         for attempt in range(_ROUNDS + 1):
             changes = CohortRules(
-                self.m, self.size, self.values, self.together, still, self.zone, self.newcomers
+                self.m, self.size, self.values, self.together, still, self.zone, self.newcomers, self.deals
             )
-            grouping = arrange(view, before, changes, rng)
+            grouping = (deal if self.deals else arrange)(view, before, changes, rng)
             exceeding = self._exceeding(view, before, grouping, last=attempt >= _ROUNDS - 1)
             if exceeding is None:
                 return grouping

@@ -81,6 +81,8 @@ class Publisher(ABC):
     """Parameters that two tables are better served by, where none are given."""
     open_list_defaults: ClassVar[dict[str, str]] = {}
     """Parameters of a new series whose sensitive values are not listed, where none are given: as another one is."""
+    unsaid: ClassVar[dict[str, Any]] = {}
+    """What a stored policy means that does not name a parameter, because it is older than this: not the default."""
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     require: tuple[Requirement, ...]
@@ -101,8 +103,8 @@ class Publisher(ABC):
         return ()
 
     @property
-    def decided_by_values(self) -> str | None:
-        """What everybody sees of a series that values decide, beside how often each occurs; `None` for nothing."""
+    def told_by_choices(self) -> str | None:
+        """What choices by value tell whoever knows the program, as a sentence; `None` where it is nothing."""
         return None
 
     @property
@@ -180,6 +182,15 @@ def parameters_of(publisher: Publisher) -> dict[str, Any]:
         name: value.parameter if isinstance(value, BTPrivacy) else value
         for name, value in given.items()
         if value is not None
+    }
+
+
+def stored_parameters(publisher: Publisher) -> dict[str, Any]:
+    """The parameters that a policy names: all but those that it means without a word."""
+    return {
+        name: value
+        for name, value in parameters_of(publisher).items()
+        if name not in publisher.unsaid or value != publisher.unsaid[name]
     }
 
 

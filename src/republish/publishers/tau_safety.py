@@ -24,8 +24,13 @@ What an adversary can conclude who knows all this, and when everyone came, chang
   where the new value belongs to it, and otherwise one that has nothing in common with it. It costs counterfeits and
   needs m values outside any old signature.
 
-Phases: who keeps a signature; classification by signature; balancing with the newcomers nearest to a bucket;
-assignment of the others to new signatures; partition.
+`membership` says who is with whom. With "random", the default, people of one value are dealt to the places of that
+value by chance, inside zones that know no values (see `_buckets.dealing`): knowing this program adds nothing to what
+groups say. With "nearest", as published, distances decide, and whoever knows the program excludes worlds in which
+another row would have been nearer: one release alone puts many people above .9 (docs/attacks.md).
+
+As published, phases: who keeps a signature; classification by signature; balancing with the newcomers nearest to a
+bucket; assignment of the others to new signatures; partition.
 
 - Partition: a group grows around a row drawn at random, each time by the row of the next value that is nearest
   to the mean so far. The search takes time quadratic in the rows of a value, so buckets with more than 1,024
@@ -52,6 +57,7 @@ from republish.memory.memory import Memory
 from republish.memory.signatures import group_signatures
 from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, gathered, recall
+from republish.publishers._buckets.dealing import Deal, without_places
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
@@ -71,6 +77,9 @@ class TauSafety(SignaturePublisher):
     Then the bound of docs/cohorts.md holds: with `compromised`, the share of people whose values an adversary is taken
     to know, it is computed before every release.
 
+    With `membership` "random" people are dealt by chance, in one table inside zones of about `zone` people who need a
+    signature, fifty times m where not given.
+
     With `newcomers`, people are published when so many need a signature at once, and a value that was never published
     hides among so many (docs/new-values.md).
     """
@@ -81,6 +90,8 @@ class TauSafety(SignaturePublisher):
     signatures: str = "any"
     compromised: float | None = None
     newcomers: int | None = None
+    membership: str = "random"
+    zone: int | None = None
     whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
@@ -88,6 +99,7 @@ class TauSafety(SignaturePublisher):
         "A. Anjum, G. Raschia, M. Gelgon, A. Khan et al.: tau-safety: a privacy model for sequential publication "
         "with arbitrary updates, Computers & Security 66, 2017"
     )
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
     open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"compromised": 0.04}
     summary: ClassVar[str] = (
@@ -102,6 +114,11 @@ class TauSafety(SignaturePublisher):
         for parameter, choices in (("assignment", _ASSIGNMENTS), ("signatures", _SIGNATURES)):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
+        if self.deals and self.assignment == "optimal":
+            raise PolicyError(
+                f'{self.name}: assignment = "optimal" chooses the nearest people; leave it out, or choose '
+                'membership = "nearest", which tells much of who has which value'
+            )
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -191,6 +208,7 @@ class TauSafety(SignaturePublisher):
         """
         past = recall(view, memory)
         keeps, bound = self._keeping(view, past)
+        apart = bound & ~keeps
         filling = FillOptions(
             eligible=False,
             nearest=True,
@@ -198,7 +216,11 @@ class TauSafety(SignaturePublisher):
             optimal=self.assignment == "optimal",
             hidden=self.newcomers or 0,
         )
-        buckets = fill_buckets(view, past, keeps, self.m, rng, filling, bound & ~keeps)
+        if self.deals and not self.whole:
+            deal = Deal.of(view, memory, keeps, self.zone_size)
+            return deal.grouping(deal.filled(past, self.m, rng, filling, apart))
+        placed = without_places(view) if self.deals else view
+        buckets = fill_buckets(placed, past, keeps, self.m, rng, filling, apart)
         if self.whole:
             return buckets.batches(view.rows)
         return gathered(view, buckets, _LARGEST_PART, rng)

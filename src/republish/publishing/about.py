@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import republish
 from republish.grouping import Grouping
 from republish.policy import Policy
-from republish.publishers import parameters_of
+from republish.publishers import stored_parameters
 from republish.publishing.limits import hides_new_values, limits_of, limits_of_adopted
 from republish.release.r_script import R_SCRIPT
 from republish.release.release import Release
@@ -60,7 +60,7 @@ def about_release(
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
-            "parameters": parameters_of(publisher),
+            "parameters": stored_parameters(publisher),
         },
         "every_group_satisfies": [
             *(requirement.describe() for requirement in policy.requirements),

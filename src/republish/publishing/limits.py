@@ -34,23 +34,12 @@ def limits_of(policy: Policy) -> list[str]:
         return _of_one_release(policy)
     if _BLIND in promises:
         return _of_batches(policy)
-    thinks = policy.publisher.reasoning is not None
+    told, thinks = policy.publisher.told_by_choices, policy.publisher.reasoning is not None
     return [
-        *_of_program(policy),
+        *([told] if told else []),
         *([_REASONING] if thinks else [_ONLY_CERTAINTY, _ODDS]),
         *([_RETURNS] if takes_returns_for_new(promises) else []),
         *_of_new_values(policy),
-    ]
-
-
-def _of_program(policy: Policy) -> list[str]:
-    """What values decide that everybody sees, and so whoever knows the program."""
-    decided = policy.publisher.decided_by_values
-    if decided is None:
-        return []
-    return [
-        f"Values decide {decided}. Whoever knows this program rules out what it would have published otherwise; with "
-        "value-blind batches values do not decide who is with whom."
     ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
-from republish.inference.determination import escape_risk
+from republish.inference.determination import escape_risk, with_known_counterfeits
 from republish.memory.cohort_stays import CohortSighting, Stays, continued
 from republish.memory.memory import KEY, Memory, keyed
 from republish.verify.check import Check
@@ -125,8 +125,13 @@ def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tupl
         return together, Check(
             f"{promise}: ways out", True, meaning, None, unchecked=len(np.unique(now.members.group))
         )
-    risk = escape_risk(continued(known.stays, sighting)[0], float(compromised))
-    meaning += f"; the bound for what was released so far is {risk.share:.2%}."
+    stays = continued(known.stays, sighting)[0]
+    risk = escape_risk(stays, float(compromised))
+    told = escape_risk(with_known_counterfeits(stays), float(compromised))
+    meaning += (
+        f"; the bound for what was released so far is {risk.share:.2%}, and {risk.worst:.2%} for the worst placed "
+        f"person. Somebody who also knows the values of all counterfeits: {told.share:.2%}, and {told.worst:.2%}."
+    )
     few = Check(f"{promise}: ways out", risk.share <= float(limit), meaning, risk.share)
     return together, few
 

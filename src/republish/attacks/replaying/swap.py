@@ -1,14 +1,22 @@
 """The swap test: two people exchange values and the publisher is run again; does anything public but the values differ?
 
-Whoever knows the program and all values but whose is which of two tells the two apart wherever it does. Both are in one
-group, there in the same releases, and neither's value changes, so that they exchange all they have. Chance is the
-same both times. What is compared is who is with whom, who is left out or waits, which counts were taken when, and how
-many rows are nobody's, in every release; a refusal to publish is public, too.
+Whoever knows the program and all values but whose is which of two tells the two apart wherever it does. Both are
+there in the same releases, in one group each time, or the values of groups would tell already, and neither's value
+changes, so that they exchange all they have. What is compared is
+who is with whom, who is left out or waits, which counts were taken when, and how many rows are nobody's, in every
+release; a refusal to publish is public, too.
+
+Where chance deals people to places, the same chance would deal others after an exchange, though these were as likely
+before it: of four people with values a, a, b, b no rule puts pairs together such that no exchange is told by it. What
+an adversary learns is how likely either world makes what she sees. That is at most the share of pairs told apart,
+however the chance of one world is coupled to that of the other, as long as it stays chance. So two couplings are tried,
+and the one that tells fewer apart is the bound: everyone keeps her chance; or it goes with the value, so that the two
+exchange all else, their quasi-identifiers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +29,9 @@ from republish.grouping import Grouping
 from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
 from republish.secret import pseudonym_texts
+
+_Rows = tuple[int, int]
+_Exchange = Callable[[Microdata, _Rows], Microdata]
 
 
 class Swapped(NamedTuple):
@@ -45,8 +56,10 @@ def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = 40, seed:
     rng = np.random.default_rng(seed)
     found = []
     for last in range(len(views)):
-        chosen = _pairs(views[: last + 1], made[last], pairs, rng)
-        apart = sum(run.tells_apart(before, made, rows) for rows in chosen)
+        chosen = _pairs(views[: last + 1], made[: last + 1], pairs, rng)
+        apart = sum(run.tells_apart(before, made, rows, _exchange_values) for rows in chosen)
+        if apart:
+            apart = min(apart, sum(run.tells_apart(before, made, rows, _exchange_places) for rows in chosen))
         found.append(Swapped(last + 1, len(chosen), apart))
     return found
 
@@ -74,41 +87,60 @@ class _Run:
         return before, made
 
     def tells_apart(
-        self, before: list[Memory], made: list[Grouping], rows: list[tuple[int, int] | None]
+        self, before: list[Memory], made: list[Grouping], rows: list[_Rows | None], exchange: _Exchange
     ) -> bool:
         """Whether the releases up to the last of `rows` differ if two people, in these rows, exchange values."""
         first = next(i for i, both in enumerate(rows) if both is not None)
-        changed = []
-        for view, both in zip(self.views[first : len(rows)], rows[first:], strict=True):
-            codes = view.codes.copy()
-            if both is not None:
-                codes[list(both)] = codes[list(both[::-1])]
-            changed.append(replace(view, codes=codes))
+        since = rows[first:]
+        views = zip(self.views[first : len(rows)], since, strict=True)
         try:
-            _, again = self.published(before[first], first, changed)
+            _, again = self.published(
+                before[first], first, [view if both is None else exchange(view, both) for view, both in views]
+            )
         except CannotPublish:
             return True
-        return any(_public(one) != _public(other) for one, other in zip(made[first:], again, strict=False))
+        # Both were in one group: if they are again, it does not matter which of the two rows is whose.
+        alike = zip(made[first:], again, since, strict=False)
+        return any(_public(one) != _public(other) or _parted(other, both) for one, other, both in alike)
+
+
+def _exchange_values(view: Microdata, both: _Rows) -> Microdata:
+    codes = view.codes.copy()
+    codes[list(both)] = codes[list(both[::-1])]
+    return replace(view, codes=codes)
+
+
+def _exchange_places(view: Microdata, both: _Rows) -> Microdata:
+    points = view.points.copy()
+    points[:, list(both)] = points[:, list(both[::-1])]
+    return replace(view, points=points)
+
+
+def _parted(grouping: Grouping, both: _Rows | None) -> bool:
+    """Whether two rows are in different groups, where both are there."""
+    group = _together(grouping)
+    return both is not None and bool(group[both[0]] != group[both[1]])
 
 
 def _pairs(
-    views: Sequence[Microdata], grouping: Grouping, pairs: int, rng: np.random.Generator
-) -> list[list[tuple[int, int] | None]]:
+    views: Sequence[Microdata], made: Sequence[Grouping], pairs: int, rng: np.random.Generator
+) -> list[list[_Rows | None]]:
     """Pairs of the last view drawn at random: their rows in every view, `None` where they are not there."""
     names = [pseudonym_texts(view.people).to_list() for view in views if view.people is not None]
     places = [{name: row for row, name in enumerate(one)} for one in names]
-    group, codes = _together(grouping), views[-1].codes
-    known: dict[str, tuple[int, ...] | None] = {}
+    groups = [_together(grouping) for grouping in made]
+    group, codes = groups[-1], views[-1].codes
+    known: dict[str, tuple[tuple[int, int], ...] | None] = {}
 
-    def history(name: str) -> tuple[int, ...] | None:
-        """In which views somebody is; `None` where her value changed."""
+    def history(name: str) -> tuple[tuple[int, int], ...] | None:
+        """In which views somebody is, and her group there; `None` where her value changed."""
         if name not in known:
-            there = [i for i, place in enumerate(places) if name in place]
-            values = {int(views[i].codes[places[i][name]]) for i in there}
-            known[name] = tuple(there) if len(values) == 1 else None
+            there = [(i, place[name]) for i, place in enumerate(places) if name in place]
+            values = {int(views[i].codes[row]) for i, row in there}
+            known[name] = tuple((i, int(groups[i][row])) for i, row in there) if len(values) == 1 else None
         return known[name]
 
-    found: list[list[tuple[int, int] | None]] = []
+    found: list[list[_Rows | None]] = []
     for row in rng.permutation(np.flatnonzero(group >= 0)):
         mine = history(names[-1][row])
         if mine is None:

@@ -125,6 +125,17 @@ class Past:
         """How many codes each person's last signature has, 0 where there is none."""
         return np.append(np.diff(self.signatures.offsets), 0)[self.signature]
 
+    def only(self, rows: Int64Array) -> Past:
+        """What is remembered of some of the people."""
+        return replace(
+            self,
+            known=self.known[rows],
+            present=self.present[rows],
+            code=self.code[rows],
+            signature=self.signature[rows],
+            within=self.within[rows],
+        )
+
 
 def recall(view: Microdata, memory: Memory) -> Past:
     """Return what is remembered of the people of the view.

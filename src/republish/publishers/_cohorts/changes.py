@@ -13,7 +13,8 @@ from republish.arrays import BoolArray, Int64Array, IntArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, recall
+from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
+from republish.publishers._buckets.dealing import without_places, zones_of
 from republish.publishers._buckets.kernels import Ragged, find_places, place_distances
 from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers._buckets.partition import Stacks, halve
@@ -25,13 +26,15 @@ from republish.requirements import KAnonymity, ProbabilisticLDiversity
 
 _FORBIDDEN = 1e12
 _LARGEST_MATRIX = 2_000_000
+_ZONE = 600  # people, where nothing is said; fewer blur less and need more counterfeits (docs/frontier.md)
 
 
 @dataclass(frozen=True)
 class CohortRules:
     """What may change: see `Cohorts`; the cohorts in `still` must not this time. New ones are cut inside zones.
 
-    A value that was never published hides among at least `newcomers` people, where that is given.
+    A value that was never published hides among at least `newcomers` people, where that is given. Who `deals` leaves it
+    to chance who goes where.
     """
 
     m: int
@@ -41,6 +44,7 @@ class CohortRules:
     still: IntArray
     zone: int | None = None
     newcomers: int | None = None
+    deals: bool = False
 
 
 class _Places(NamedTuple):
@@ -64,6 +68,28 @@ class _CohortRows(NamedTuple):
     codes: Int64Array
     cohort: Int64Array
     needs: Int64Array
+
+
+def deal(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
+    """Return everyone's cohort as `arrange` does, in every zone alone; in zones only values and chance decide.
+
+    Zones know no values (see `_buckets.dealing`), so it is equally likely who of those who came to a cohort together
+    has which of their values.
+    """
+    company = np.full(view.rows, -1, dtype=np.int64)
+    company[before.goes_on] = np.searchsorted(before.living, before.stays.cohort[before.stay[before.goes_on]])
+    zone = zones_of(view, company, changes.zone or _ZONE)
+    bare, groups = without_places(view), 0
+    group = np.empty(view.rows, dtype=np.int32)
+    fakes: list[tuple[IntArray, IntArray]] = [(group[:0], group[:0])]
+    for number in np.unique(zone):
+        rows = np.flatnonzero(zone == number)
+        made = arrange(bare.only(rows), before.only(rows), changes, rng)
+        group[rows] = groups + made.group
+        fakes.append((groups + made.counterfeit_group, made.counterfeit_code))
+        groups += made.groups
+    fake_group, fake_code = (np.concatenate(side).astype(np.int32) for side in zip(*fakes, strict=True))
+    return Grouping(group, fake_group, fake_code)
 
 
 def arrange(view: Microdata, before: Remembered, changes: CohortRules, rng: np.random.Generator) -> Grouping:
@@ -165,7 +191,10 @@ def _matched(
 
 
 def _add(work: _CohortRows, places: _Places, changes: CohortRules, rng: np.random.Generator) -> None:
-    """Add places for newcomers who found none, in the nearest cohorts that change and can take another row."""
+    """Add places for newcomers who found none, in the nearest cohorts that change and can take another row.
+
+    Where chance decides, it draws how near they are.
+    """
     members = positions_by(work.cohort, len(places.values.offsets) - 1)
     sizes = np.bincount(places.owner, weights=places.shown, minlength=len(places.kind)).astype(np.int64)
     left = np.where(work.cohort < 0, work.codes, -1)
@@ -177,7 +206,11 @@ def _add(work: _CohortRows, places: _Places, changes: CohortRules, rng: np.rando
         items = sites.items[sites.offsets[value] : sites.offsets[value + 1]]
         if not len(rows) or not len(items):
             continue
-        apart = place_distances(work.space, members, places.owner[items], rows)
+        apart = (
+            rng.random((len(rows), len(items)))
+            if changes.deals
+            else place_distances(work.space, members, places.owner[items], rows)
+        )
         needs = work.needs[rows]
         apart[(needs[:, None] >= 0) & (needs[:, None] != places.kind[places.owner[items]][None, :])] = np.inf
         taken = join_nearest(
@@ -248,7 +281,7 @@ def _cut_zones(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """New cohorts of all rows, each of people of one zone: values that are frequent there stay there."""
     width = _width(view, changes)
-    if changes.zone is None or view.rows < 2 * changes.zone or width < changes.m:
+    if changes.deals or changes.zone is None or view.rows < 2 * changes.zone or width < changes.m:
         return _cut(view, changes, rng)
     diverse = (KAnonymity(changes.zone), ProbabilisticLDiversity(width))
     zone = divide(prepare(view), view.codes, view.whole, diverse, strict=True)
@@ -280,7 +313,10 @@ def _cut(
     row, heights = buckets.row.copy(), buckets.heights
     widths = np.diff(buckets.sig_offsets)
     limit = max(1, changes.size // width)
-    parts = halve(geometry(view), row, Stacks(buckets.starts, heights, widths), limit)
+    if changes.deals:
+        row, parts = _spread(buckets), _ranges(heights, limit)
+    else:
+        parts = halve(geometry(view), row, Stacks(buckets.starts, heights, widths), limit)
     # Which part each level of each bucket is in, then the level of each entry.
     order = np.lexsort((parts[:, 1], parts[:, 0]))
     of_level = np.repeat(order, (parts[:, 2] - parts[:, 1])[order])
@@ -290,3 +326,24 @@ def _cut(
     group = np.empty(view.rows, dtype=np.int64)
     group[row[real]] = number[real]
     return group, number[~real], buckets.code[~real].astype(np.int64)
+
+
+def _ranges(heights: Int64Array, limit: int) -> Int64Array:
+    """The levels of every bucket in as few parts as hold at most `limit` of them: [bucket, low, high] of all."""
+    count = -(-heights // limit)
+    bucket = np.repeat(np.arange(len(heights)), count)
+    place = np.arange(len(bucket)) - offsets_of(count)[bucket]
+    low, high = (step * heights[bucket] // count[bucket] for step in (place, place + 1))
+    return np.column_stack([bucket, low, high])
+
+
+def _spread(buckets: Buckets) -> Int64Array:
+    """The rows of the entries, those of a value in their order, and counterfeits evenly among them."""
+    height = buckets.heights[buckets.bucket]
+    first = buckets.starts[buckets.bucket]
+    first = first + (np.arange(len(height)) - first) // height * height  # of the same value
+    real = np.flatnonzero(buckets.row >= 0)
+    held = np.bincount(first[real], minlength=len(height) + 1)[first[real]]
+    row = np.full(len(height), -1, dtype=np.int64)
+    row[first[real] + (real - first[real]) * height[real] // held] = buckets.row[real]
+    return row

@@ -59,6 +59,12 @@ class Remembered:
             kinds[cohort] = numbers.setdefault(signature, len(numbers))
         return kinds
 
+    def only(self, rows: IntArray) -> Remembered:
+        """What is remembered of some of the people, and of all cohorts."""
+        some = replace(self, stay=self.stay[rows], goes_on=self.goes_on[rows], returns=self.returns[rows])
+        some.__dict__.update(signature_of=self.signature_of, kinds=self.kinds)  # of all cohorts, found once
+        return some
+
     def remembered(self, memory: Memory, view: Microdata, stays: Stays, entry: IntArray) -> Memory:
         """The memory in which everyone of the view points to a stay of the record."""
         assert view.people is not None
