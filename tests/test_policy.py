@@ -11,6 +11,7 @@ import pytest
 from republish import (
     Category,
     CorSplit,
+    JSReduce,
     MInvariance,
     Mondrian,
     Number,
@@ -125,3 +126,18 @@ def test_about_says_what_batches_that_are_cut_do_not_promise(
     )
     assert [any(limit.startswith(begin) for limit in found) for begin in beginnings] == said
     assert about["promised_over_the_series"] == ["kept-cuts"]
+
+
+@pytest.mark.parametrize(("withstand", "said"), [(0.0, 2), (0.5, 1)])
+def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
+    tmp_path: Path, withstand: float, said: int
+) -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    series = Series.create(tmp_path / "s", schema, JSReduce(2, 0.9, withstand=withstand))
+    series.publish(pl.DataFrame({"id": range(6), "age": range(6), "dx": ["flu", "cold"] * 3}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    limits = about["not_promised_over_the_series"]
+    assert [sum(word in one for one in limits) for word in ("weighs them together", "changed when")] == [
+        said - 1,
+        1,
+    ]

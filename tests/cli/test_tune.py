@@ -208,4 +208,4 @@ def test_the_form_of_the_series_is_kept(tmp_path: Path) -> None:
     assert "--form two-tables --people-k 7 --presence protected" in init_command(chosen, tmp_path / "p.toml")
     extent = extent_of(start, 6, 60, 0.04)
     assert extent.least_m == 3
-    assert references(["js-reduce"], start, extent, True)[-1].parameters["crowd"] == 150.0
+    assert references(["js-reduce"], start, extent, True)[-1].parameters["crowd"] == 170.0

@@ -64,6 +64,20 @@ def test_a_changed_trail_is_found_and_another_numbering_is_not(
     assert whole(walk[0], replace(memory, columns={**memory.columns, CODES: codes}))
 
 
+def test_a_series_may_withstand_event_lists_too(tmp_path: Path) -> None:
+    hospital(views=2, rows=120, seed=3).write(tmp_path / "data")
+    schema = read_schema(tmp_path / "data" / "schema.toml")
+    knowledge = read_knowledge(tmp_path / "data" / "knowledge", schema)
+    publisher = JSReduce(crowd=8, knowledge=knowledge, withstand=0.5, event_lists=True)
+    made = Series.create(tmp_path / "s", schema, publisher, seed=1)
+    for view in sorted((tmp_path / "data" / "views").iterdir()):
+        made.publish(view)
+    found = Series.open(tmp_path / "s").verify()
+    assert found.holds, found.problems
+    checks = [one for one in found.releases[2].checks if one.promise.startswith("withstand-events=0.5")]
+    assert [one.holds for one in checks] == [True]
+
+
 def test_it_says_what_is_promised(series: Series) -> None:
     assert "withstand=0.5" in series.policy.promises["series"]
     assert Path(series.root / "releases" / "0001" / "about.json").exists()

@@ -129,7 +129,7 @@ def knowing_publishers() -> str:
 def _convert(name: str, field: dataclasses.Field[Any], value: Any) -> Any:
     if not isinstance(value, str) or field.type == "str":
         return value
-    if field.type == "bool":
+    if field.type in ("bool", "bool | None"):
         if value.lower() in ("true", "false"):
             return value.lower() == "true"
         raise PolicyError(f"{name}: {field.name} must be true or false")

@@ -154,6 +154,7 @@ PARAMETERS = {
     "posterior": "how the adversary is taken to draw conclusions",
     "steps": "how many last values she is taken to look at",
     "form": "what is kept of her belief from release to release",
+    "event_lists": "whether whoever weighs all releases also knows whose value changed since the last",
     "withstand": "bits by which weighing all releases together may stray from what a group shows; 0: not measured",
     "cascade": "where knowledge of single people enters",
     "assignment": "how newcomers are put into open places",

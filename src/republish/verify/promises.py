@@ -14,7 +14,7 @@
 - `value-blind`, `open-batches=n`, `closed-batches=n`: see `republish.verify.batches`.
 - `whole-buckets=c`: people stay together, and what can be determined then is bounded (see there).
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
-  shares (see `republish.verify.withstand`).
+  shares (see `republish.verify.withstand`); `withstand-events=x`: also where she knows whose value changed when.
 - `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
 - `new-values=n`: a signature with a value that no earlier release showed and no list has is that of at least n
   people; and whoever is published for the first time is one of at least n who are new or have a changed value.
@@ -43,7 +43,7 @@ from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
 from republish.verify.similarity import Shown
 
-WITHSTAND, NEW_VALUES = "withstand", "new-values"
+WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates", NEW_VALUES)
 """The promises for which the signatures of everyone must be known."""
 
@@ -54,6 +54,10 @@ _MEANING = {
     "weak-m-invariance": _OVER_ABSENCES,
     "tau-safety": _OVER_ABSENCES,
     "disjoint-updates": "A new set of values that a person hides in has nothing in common with the last one.",
+    "withstand-events": (
+        "Weighing all releases together, and knowing whose value changed since the last one, an adversary strays "
+        "little from what a group shows of its members."
+    ),
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
@@ -191,7 +195,7 @@ def promise_checks(
         name = promise.partition("=")[0]
         if name == "hc-safety":
             checks.append(hc_safe(promise, now, before.groups(), sizes))
-        elif name in ("similarity", "withstand"):
+        elif name in ("similarity", WITHSTAND, EVENTS):
             checks.append(before.beliefs(promise))
         elif name in ("determined", "whole-buckets", "value-blind", "open-batches", "closed-batches"):
             checks.extend(before.cohorts(promise))

@@ -28,6 +28,7 @@ from republish.verify.membership import group_sizes, members_fit
 from republish.verify.memory import Rebuilt
 from republish.verify.promises import (
     ABOUT_SIGNATURES,
+    EVENTS,
     WITHSTAND,
     AuditedRelease,
     Before,
@@ -65,7 +66,9 @@ class Walk:
         self.names = {promise.partition("=")[0] for promise in (*promises["series"], *recorded)}
         self.signatures = bool(self.names & set(ABOUT_SIGNATURES))
         self.trail = (
-            TrailWalk(reasoning.posterior) if reasoning is not None and WITHSTAND in self.names else None
+            TrailWalk(reasoning.posterior)
+            if reasoning is not None and self.names & {WITHSTAND, EVENTS}
+            else None
         )
         self.batches = BatchWalk() if BLIND in self.names else None
         cohorts = {DETERMINED, WHOLE} & self.names and self.batches is None

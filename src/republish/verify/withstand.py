@@ -14,11 +14,12 @@ import numpy as np
 from republish.arrays import BoolArray, IntArray, WordArray
 from republish.inference import Reasoning
 from republish.inference.joint.messages import Sighting
-from republish.inference.joint.trail import CODES, GROUP, GROUPS, KINDS, numbered, trail
-from republish.inference.joint.withstand import judged, sighting
+from republish.inference.joint.trail import CODES, GROUP, GROUPS, KINDS, numbered, trail, trail_codes
+from republish.inference.joint.withstand import judged, sighting, with_changes
 from republish.inference.revision import Revision
 from republish.memory.memory import Memory
 from republish.verify.check import Check
+from republish.verify.promises import EVENTS
 from republish.verify.similarity import Shown
 
 MEANING = (
@@ -29,8 +30,20 @@ TOLERANCE = 1e-3
 """By so many bits may two computations of the same beliefs be apart."""
 
 
-def withstood(promise: str, before: Sequence[Sighting], now: Sighting, people: int, method: str) -> Check:
-    """Whether a release takes nobody beyond the limit that is promised, in itself or in an earlier release."""
+def withstood(
+    promise: str,
+    before: Sequence[Sighting],
+    now: Sighting,
+    people: int,
+    method: str,
+    codes: Sequence[IntArray] = (),
+) -> Check:
+    """Whether a release takes nobody beyond the limit that is promised, in itself or in an earlier release.
+
+    `codes` are the true codes of everyone in every release, for an adversary with event lists.
+    """
+    if promise.startswith(EVENTS):
+        *before, now = with_changes([*before, now], codes, people)
     limit = float(promise.partition("=")[2])
     found = judged(before, now, people, limit, method, slack=TOLERANCE)
     broken = sum(int(one.sum()) for one in found.blamed)
@@ -44,7 +57,8 @@ def from_memory(promise: str, reasoning: Reasoning, shown: Shown, group: IntArra
     revision = reasoning.thoughts(shown.people, memory).revision
     person, people = numbered(shown.people.people, memory)
     now = sighting(person, shown.people.classes, revision, group - 1, shown.row_group - 1, shown.row_code)
-    return withstood(promise, trail(memory, revision), now, people, reasoning.posterior)
+    codes = [*trail_codes(memory), shown.people.codes]
+    return withstood(promise, trail(memory, revision), now, people, reasoning.posterior, codes)
 
 
 class TrailWalk:
@@ -71,7 +85,8 @@ class TrailWalk:
             sighting(number, one.people.classes, revision, where - 1, one.row_group - 1, one.row_code)
             for (one, where), number in zip(self.seen, numbers, strict=True)
         ]
-        return lambda promise: withstood(promise, sightings[:-1], sightings[-1], people, self.method)
+        codes = [one.people.codes for one, _ in self.seen]
+        return lambda promise: withstood(promise, sightings[:-1], sightings[-1], people, self.method, codes)
 
     def differences(self, memory: Memory) -> list[str]:
         """What the trail in a stored memory has wrong, in numbers of people."""

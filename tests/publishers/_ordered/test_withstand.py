@@ -13,9 +13,17 @@ from attacks.enumeration import lasting_knowledge
 from publishers.believing import SCHEMA, SECRET, random_frame
 from republish import PolicyError, read_view
 from republish.grouping import Grouping
-from republish.inference import Compromised, posterior
-from republish.inference.joint.trail import CODES, GROUPS, KINDS
-from republish.inference.joint.withstand import NUDGE, judged, nobody_shown, sighting, strays, without_it
+from republish.inference import UNTOLD, Compromised, posterior
+from republish.inference.joint.trail import CODES, GROUPS, KINDS, trail, trail_codes
+from republish.inference.joint.withstand import (
+    NUDGE,
+    judged,
+    nobody_shown,
+    sighting,
+    strays,
+    with_changes,
+    without_it,
+)
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import Memory, read_memory, sight
@@ -73,15 +81,19 @@ def seen_by_all(given: Sequence[Microdata], groupings: Sequence[Grouping], knowl
     return sightings, len(number)
 
 
-@pytest.mark.parametrize("kind", [JSReduce, BayFrame])
-def test_no_release_takes_anybody_beyond_the_limit(kind: type[JSReduce | BayFrame]) -> None:
+@pytest.mark.parametrize(("kind", "events"), [(JSReduce, None), (BayFrame, None), (JSReduce, True)])
+def test_no_release_takes_anybody_beyond_the_limit(
+    kind: type[JSReduce | BayFrame], events: bool | None
+) -> None:
     """Judged from the groupings alone; without the option the same series is beyond it."""
     given = views(5)
     broken = {}
     for limit in (0.0, LIMIT):
-        publisher = kind(knowledge=known(), crowd=4.0, withstand=limit)
+        publisher = kind(knowledge=known(), crowd=4.0, withstand=limit, event_lists=events)
         groupings, _ = published(publisher, given)
         sightings, people = seen_by_all(given, groupings, known())
+        if events:
+            sightings = with_changes(sightings, [view.codes for view in given], people)
         broken[limit] = sum(
             int(one.sum())
             for i in range(len(given))
@@ -92,9 +104,25 @@ def test_no_release_takes_anybody_beyond_the_limit(kind: type[JSReduce | BayFram
     assert broken[LIMIT] == 0
 
 
+def test_changes_are_those_since_the_last_view() -> None:
+    given = views(3)
+    groupings, memory = published(JSReduce(knowledge=known(), crowd=4.0, withstand=1.0), given)
+    sightings, people = seen_by_all(given, groupings, known())
+    codes = [view.codes.astype(np.int64) for view in given]
+    last: dict[int, int] = {}
+    for one, code in zip(with_changes(sightings, codes, people), codes, strict=True):
+        assert one.changed is not None
+        for who, mark, now in zip(one.person.tolist(), one.changed.tolist(), code.tolist(), strict=True):
+            assert mark == (int(now != last[who]) if who in last else UNTOLD)
+            last[who] = now
+    for kept, one in zip(trail_codes(memory), trail(memory, sightings[0].revision), strict=True):
+        assert len(kept) == len(one.person)
+
+
 def test_other_promises_hold_as_before() -> None:
     publisher = JSReduce(knowledge=known(), crowd=4.0, withstand=LIMIT)
     assert publisher.series_promises == ("similarity=0.6", "withstand=0.25")
+    assert replace(publisher, event_lists=True).series_promises == ("similarity=0.6", "withstand-events=0.25")
     for grouping in published(publisher, views(4))[0]:
         sizes = np.bincount(grouping.group[grouping.group >= 0])
         assert (sizes >= 3).all()

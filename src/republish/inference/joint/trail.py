@@ -38,6 +38,14 @@ def trail(memory: Memory, revision: Revision) -> list[Sighting]:
     return past
 
 
+def trail_codes(memory: Memory) -> list[IntArray]:
+    """The true codes of everyone in earlier releases, as `trail` has them."""
+    if GROUPS not in memory.columns:
+        return []
+    group, code = memory.columns[GROUPS], memory.columns[CODES].astype(np.int64)
+    return [code[group[:, i] >= THERE, i] for i in range(group.shape[1])]
+
+
 def numbered(people: WordArray, memory: Memory) -> tuple[IntArray, int]:
     """The number of each of these people, strangers after those in the memory, and how many people there are."""
     person = memory.find(people).astype(np.int64)

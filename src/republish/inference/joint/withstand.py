@@ -3,7 +3,9 @@
 A group shows each of its members the shares of its values. What she believes of a member in the end may be anything;
 the Jensen-Shannon divergence of the two, in bits, is how far she strays: 0 where the group is all she learns, 1 where
 it says nothing to her. A release is blamed for those whom it takes beyond a limit, in itself or in an earlier
-release. It is not blamed where she would be beyond it, or less than `NUDGE` closer, with everybody left out of the
+release. With event lists she knows of everyone whether the value changed since the last view.
+
+It is not blamed where she would be beyond it, or less than `NUDGE` closer, with everybody left out of the
 release: what earlier releases gave away, and what is told by who is in the view, cannot be taken back.
 """
 
@@ -15,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.inference._kernels.chains import CHANGED, STAYED, UNTOLD
 from republish.inference.compromise import groups_of
 from republish.inference.groups import Groups
 from republish.inference.joint.messages import Sighting, together
@@ -50,6 +53,18 @@ def sighting(
     """A release by the group of everyone in it, -1 where left out, and group and code of every published row."""
     groups, order = Groups.of(group, row_group, row_code)
     return Sighting(person, classes, revision, groups, order)
+
+
+def with_changes(sightings: Sequence[Sighting], codes: Sequence[IntArray], people: int) -> list[Sighting]:
+    """The same releases to somebody who knows whose value changed since the last view; `codes` are true codes."""
+    last = np.full(people, UNTOLD)
+    found = []
+    for one, code in zip(sightings, codes, strict=True):
+        before = last[one.person]
+        differs = np.where(code != before, CHANGED, STAYED)
+        found.append(one._replace(changed=np.where(before < 0, UNTOLD, differs).astype(np.int8)))
+        last[one.person] = code
+    return found
 
 
 def nobody_shown(one: Sighting) -> Sighting:

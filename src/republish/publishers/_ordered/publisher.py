@@ -232,12 +232,13 @@ class OrderedPublisher(Publisher):
     steps: int | str = FULL
     form: str = "joint"
     withstand: float = 0.0
+    event_lists: bool | None = None
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
     require: tuple[Requirement, ...] = ()
 
     protects_series: ClassVar[bool] = True
     uses_knowledge: ClassVar[bool] = True
-    two_table_defaults: ClassVar[dict[str, Any]] = {"crowd": 150.0}
+    two_table_defaults: ClassVar[dict[str, Any]] = {"crowd": 170.0}
 
     @abstractmethod
     def _closeness(self, slack: float) -> Requirement:
@@ -249,6 +250,8 @@ class OrderedPublisher(Publisher):
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
         object.__setattr__(self, "withstand", number_at_least("withstand", self.withstand, 0))
         object.__setattr__(self, "require", only_requirements(self.require))
+        if self.event_lists is not None and not isinstance(self.event_lists, bool):
+            raise PolicyError("event_lists must be true or false")
         self._require_measurable()
         _ = self._cutting, self._bounds, self.reasoning
 
@@ -292,7 +295,8 @@ class OrderedPublisher(Publisher):
     @property
     def series_promises(self) -> tuple[str, ...]:
         similar = f"similarity={plain(self._bounds[-1][1])}"
-        return (similar, f"withstand={plain(self.withstand)}") if self.withstand else (similar,)
+        name = "withstand-events" if self.event_lists else "withstand"
+        return (similar, f"{name}={plain(self.withstand)}") if self.withstand else (similar,)
 
     @property
     def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
@@ -323,6 +327,7 @@ class OrderedPublisher(Publisher):
             self.withstand,
             self.posterior,
             partial(cut_in_order, view, memory, thoughts, self._cutting, self._bounds),
+            bool(self.event_lists),
         )
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:

@@ -17,8 +17,8 @@ from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import Thoughts
 from republish.inference.compromise import groups_of
 from republish.inference.joint.messages import Sighting
-from republish.inference.joint.trail import numbered, trail
-from republish.inference.joint.withstand import Judgement, judged, sighting, without_it
+from republish.inference.joint.trail import numbered, trail, trail_codes
+from republish.inference.joint.withstand import Judgement, judged, sighting, with_changes, without_it
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 
@@ -28,21 +28,36 @@ Cut = Callable[[FloatArray, BoolArray], Grouping]
 
 
 def withstanding(
-    view: Microdata, memory: Memory, thoughts: Thoughts, limit: float, method: str, cut: Cut
+    view: Microdata,
+    memory: Memory,
+    thoughts: Thoughts,
+    limit: float,
+    method: str,
+    cut: Cut,
+    event_lists: bool = False,
 ) -> Grouping:
     """The groups of a view that take nobody beyond the limit who is not beyond it with everybody left out.
 
-    `cut(weight, without)` cuts the view with people that count for so much and without some of them.
+    `cut(weight, without)` cuts the view with people that count for so much and without some of them. With `event_lists`
+    she knows whose value changed since the last view.
     """
     before = trail(memory, thoughts.revision)
     person, people = numbered(thoughts.now.people, memory)
+    changed = None
+    if event_lists:
+        now = sighting(
+            person, thoughts.now.classes, thoughts.revision, person * 0 - 1, person[:0], person[:0]
+        )
+        *before, now = with_changes([*before, now], [*trail_codes(memory), view.codes], people)
+        changed = now.changed
     weight, without = np.ones(view.rows), np.zeros(view.rows, np.bool_)
 
     def seen(grouping: Grouping) -> Sighting:
         shown = grouping.group != SUPPRESSED
         group = grouping.group.astype(np.int64)
         codes = view.codes[shown].astype(np.int64)
-        return sighting(person, thoughts.now.classes, thoughts.revision, group, group[shown], codes)
+        made = sighting(person, thoughts.now.classes, thoughts.revision, group, group[shown], codes)
+        return made._replace(changed=changed)
 
     nothing = Grouping(np.full(view.rows, SUPPRESSED, dtype=np.int32))
     alone = without_it(before, seen(nothing), people, method)
@@ -55,7 +70,7 @@ def withstanding(
         left = turn - WIDENED
         causes = _causes([*before, now], found, people, left)
         if left < 0:
-            weight[_groups_of(causes, grouping)] /= 2
+            weight[_groups_of(causes, grouping)] /= 4 if event_lists else 2
         else:
             without |= causes
     return nothing
