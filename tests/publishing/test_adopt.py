@@ -13,11 +13,13 @@ import pytest
 from republish import (
     Adversary,
     Cohorts,
+    Date,
     JSReduce,
     LDiversity,
     LimitBroken,
     MInvariance,
     Mondrian,
+    Number,
     PolicyError,
     Schema,
     SchemaError,
@@ -381,3 +383,19 @@ def test_whoever_was_left_out_or_changed_in_a_small_group_can_still_be_published
     series.publish(views[2], as_of=DAYS[2])
     assert series.verify().holds
     series.ledger.close()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_open_cells_of_our_own_people_are_read(tmp_path: Path, suffix: str) -> None:
+    """Outermost cells do not say where they end: as far as the view does."""
+    schema = Schema("id", [Number("age"), Date("seen")], "dx")
+    days = pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 2, 9), eager=True)
+    view = pl.DataFrame({"id": range(40), "age": range(20, 60), "seen": days, "dx": list("abcd") * 10})
+    other, series = (
+        Series.create(tmp_path / name, schema, TauSafety(3), form=TwoTables(3)) for name in ("other", "own")
+    )
+    folder = other.publish(view).folder
+    assert folder is not None and "<=" in (folder / "people.csv").read_text()
+    done = series.adopt(folder / f"people.{suffix}", folder / f"values.{suffix}", view=view)
+    assert done.adopted is not None and done.adopted.left_out == 0
+    assert (done.rows, done.counterfeits) == (40, 0)

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from republish import Category, Number, PolicyError, Schema, Series, TauSafety, ViewError
+from republish import Category, Mondrian, Number, PolicyError, Schema, Series, TauSafety, ViewError
 from republish.cli import app
 from republish.errors import Implausible
 from republish.parts import Engine, Here
 from republish.publishing.plausibility import Turnout
+from republish.show.promises import words_on_release
 
 SCHEMA = Schema("patient", [Number("age")], Category("dx"))
 ENGINES = pytest.mark.parametrize("engine", [None, Here(parts=2)], ids=["whole", "in parts"])
@@ -336,3 +337,18 @@ def test_compromised_records_are_read_in_the_normal_form(tmp_path: Path) -> None
     series = Series.create(tmp_path / "s", schema, JSReduce(4, 0.7, 0.9, crowd=4), seed=3)
     known = pl.DataFrame({"patient": ["0005"], "dx": ["d0"], "p": [1.0]})
     assert series.publish(view(), compromised=known).rows == 60
+
+
+@ENGINES
+def test_values_that_are_others_but_for_case_or_blanks_are_counted_and_not_shown(
+    tmp_path: Path, engine: Engine | None
+) -> None:
+    schema = Schema("id", [Number("age"), Category("town")], "dx")
+    series = Series.create(tmp_path / "s", schema, Mondrian(3), one_table=True)
+    town, dx = ["Oakham", "oakham ", "Elmton", "ashby"] * 15, ["Gout", "gout", " GOUT", "ague", "flu"] * 12
+    view = pl.DataFrame({"id": range(60), "age": [30, 31, 32] * 20, "town": town, "dx": dx})
+    done = series.publish(view, engine=engine)
+    assert done.alike == {"town": 1, "dx": 2}
+    said = words_on_release(series.records[0].payload, keeps_counts=False)
+    assert said[-2].startswith("warning: column dx: 2 values are others but for case or blanks")
+    assert "gout" not in "".join(said).lower()

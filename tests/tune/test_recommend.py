@@ -136,3 +136,8 @@ def test_counts_are_measured_in_the_cells_of_the_form() -> None:
 def test_fewer_people_than_must_look_alike_are_told() -> None:
     (problem,) = recommend([view(range(40))], SCHEMA, form=TwoTables(50)).problems
     assert problem.startswith("50 people must look alike, and the smallest view has 40 rows")
+
+
+def test_values_that_are_spelled_in_two_ways_are_noted() -> None:
+    (note,) = recommend([view(range(400), diseases="abcdefgH" + "h")], SCHEMA).notes
+    assert note.startswith("warning: column disease: 1 values are others")

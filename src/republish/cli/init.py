@@ -246,6 +246,8 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
         for kind, sentences in (("why", advice.why), ("cost", advice.costs)):
             for sentence in sentences:
                 say(f"{kind}: {sentence}")
+        for note in advice.notes:
+            say(note)
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
     if not policy.publisher.series_promises:

@@ -6,7 +6,7 @@ nobody recognises, and none to those who were published before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,8 @@ import polars as pl
 from republish.arrays import WordArray
 from republish.errors import Implausible, PolicyError
 from republish.memory.memory import Memory
-from republish.schema import NORMAL_FORMS
+from republish.microdata import Axis
+from republish.schema import NORMAL_FORMS, Schema
 from republish.secret import Secret
 from republish.sources.identifiers import normal_texts
 
@@ -107,6 +108,18 @@ def require_plausible(found: Turnout, meant: Collection[str]) -> tuple[str, ...]
     if words:
         raise Implausible(". ".join(words) + ". Nothing was written")
     return tuple(name for name in MEANT if odd[name])
+
+
+def spelled_alike(axes: Iterable[Axis], values: pl.Series, schema: Schema) -> dict[str, int]:
+    """How many values of each column are another one but for case and blanks around them; columns that have some."""
+    labels = {axis.column.name: pl.Series(axis.labels, dtype=pl.String) for axis in axes if axis.labels}
+    if schema.sensitive is not None and values.dtype == pl.String:
+        labels[schema.sensitive.name] = values
+    found = {
+        name: texts.n_unique() - normal_texts(texts, ["strip", "lower-case"]).n_unique()
+        for name, texts in labels.items()
+    }
+    return {name: alike for name, alike in found.items() if alike}
 
 
 def _fewer(found: Turnout) -> str:

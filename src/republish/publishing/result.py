@@ -80,7 +80,8 @@ class Published:
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
-    later release. Of a dry run, `sample` is the head of every table. `adopted` tells of a release of another tool.
+    later release. `alike` counts values of columns that are others but for case and blanks. Of a dry run, `sample` is
+    the head of every table. `adopted` tells of a release of another tool.
     """
 
     number: int
@@ -98,6 +99,7 @@ class Published:
     two_tables: TwoTableCounts | None = None
     waiting: int = 0
     adopted: Adopted | None = None
+    alike: dict[str, int] = field(default_factory=dict)
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -120,6 +122,8 @@ class Published:
             document["waiting"] = self.waiting
         if self.adopted is not None:
             document["adopted"] = self.adopted.as_dict()
+        if self.alike:
+            document["alike"] = self.alike
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

@@ -23,7 +23,13 @@ from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.led_batches import led_batches
-from republish.publishing.plausibility import Turnout, require_plausible, turnout, with_spelling
+from republish.publishing.plausibility import (
+    Turnout,
+    require_plausible,
+    spelled_alike,
+    turnout,
+    with_spelling,
+)
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
@@ -103,6 +109,10 @@ class Maker(ABC):
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""
         return None
+
+    @abstractmethod
+    def alike(self) -> dict[str, int]:
+        """How many values of each column are others but for case and blanks around them."""
 
     def sample(self) -> tuple[pl.DataFrame, ...]:
         """The first lines of what would be published."""
@@ -207,6 +217,9 @@ class OneProcess(Maker):
             *checks,
             *led_batches(self.policy.publisher, piece.view, piece.memory, piece.grouping, listed),
         )
+
+    def alike(self) -> dict[str, int]:
+        return spelled_alike(self.view.axes, self.view.values, self.schema)
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""
@@ -313,6 +326,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         meant=meant,
         waiting=maker.waiting,
         two_tables=maker.counts(),
+        alike=maker.alike(),
         sample=maker.sample() if maker.options.dry_run else (),
     )
 

@@ -50,6 +50,7 @@ class ReleaseFacts:
     tool: str
     two_tables: dict[str, Any] | None = None
     adopted: dict[str, Any] | None = None
+    alike: dict[str, int] | None = None
 
     @property
     def published(self) -> int:
@@ -199,6 +200,7 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             files={name.split("/", 2)[2]: found["digest"] for name, found in published.items()},
             two_tables=payload.get("two_tables"),
             adopted=payload.get("adopted"),
+            alike=payload.get("alike"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

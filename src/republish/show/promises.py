@@ -46,7 +46,17 @@ def words_on_release(document: Mapping[str, Any], keeps_counts: bool) -> list[st
     """What is said of a release beside its numbers, from its document; earlier ones may lack some of it."""
     two = document.get("two_tables")
     found = words_on_groups(document["measures"], bool(two), keeps_counts)
-    return [*found, *_words_on_stale(document, two)] if two and two.get("stale") else found
+    stale = _words_on_stale(document, two) if two and two.get("stale") else []
+    return [*found, *stale, *words_on_spelling(document.get("alike") or {})]
+
+
+def words_on_spelling(alike: Mapping[str, int]) -> list[str]:
+    """That values of columns are others but for case and blanks, and count as values of their own."""
+    return [
+        f"warning: column {name}: {times:,} values are others but for case or blanks around them, and count as values "
+        "of their own; spell them alike in the view, or a person hides among fewer values than it seems"
+        for name, times in alike.items()
+    ]
 
 
 def _words_on_stale(document: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:

@@ -17,9 +17,11 @@ import numpy as np
 from republish.errors import CannotPublish, PolicyError
 from republish.microdata import Microdata, read_view
 from republish.publishers import Mondrian, Publisher, ValueBlind, parameters_of
+from republish.publishing.plausibility import spelled_alike
 from republish.release.forms import TwoTables
 from republish.schema import Schema
 from republish.secret import Secret
+from republish.show.promises import words_on_spelling
 from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, dry_run, simulated, turnover_of
 from republish.tune.views import read_views
 
@@ -42,7 +44,8 @@ Progress = Callable[[int, int], None]
 class Recommendation:
     """A publisher and a form for a new series, why, what it costs, and what cannot be promised of these data.
 
-    Where there are `problems`, a release of the views given would be refused. `tried` is what was measured.
+    Where there are `problems`, a release of the views given would be refused. `tried` is what was measured, `notes` are
+    on the views themselves.
     """
 
     publisher: Publisher
@@ -52,6 +55,7 @@ class Recommendation:
     problems: tuple[str, ...] = ()
     tried: tuple[DryRun, ...] = ()
     simulated: bool = False
+    notes: tuple[str, ...] = ()
 
     def require_kept(self) -> None:
         """Refuse to begin a series whose promises these data do not allow."""
@@ -67,6 +71,7 @@ class Recommendation:
             "why": list(self.why),
             "costs": list(self.costs),
             "problems": list(self.problems),
+            "notes": list(self.notes),
             "simulated": self.simulated,
             "tried": [run.as_dict() for run in self.tried],
         }
@@ -111,7 +116,10 @@ def recommend(
             ValueBlind(m=2), form, why, (), (_UNKEPT,), tuple(search.tried), len(series) > len(past)
         )
     costs = _costs(best, len(past), len(series), rows > _MOST_ROWS)
-    return Recommendation(best.publisher, form, why, costs, (), tuple(search.tried), len(series) > len(past))
+    notes = words_on_spelling(spelled_alike(past[-1].axes, past[-1].values, schema))
+    return Recommendation(
+        best.publisher, form, why, costs, (), tuple(search.tried), len(series) > len(past), tuple(notes)
+    )
 
 
 def _read(views: Sequence[Any], schema: Schema) -> tuple[list[Microdata], int]:

@@ -178,7 +178,7 @@ class Desk(SeriesDesk):
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        advice = request_models.advice_on(view, schema) if publisher is None else None
+        advice = request_models.advice_on(view, schema, form) if publisher is None else None
         made, tables = request_models.method_of(
             advice, publisher, dict(parameters or {}), require, form, schema
         )

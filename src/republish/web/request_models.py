@@ -90,12 +90,14 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
     return schema_from(labelled)
 
 
-def advice_on(upload: Upload, schema: Schema) -> Recommendation:
+def advice_on(upload: Upload, schema: Schema, form: str | Mapping[str, Any] | None = None) -> Recommendation:
     """What is recommended for a series that begins with a view, refused where a promise could not be kept."""
+    from republish.release.forms import TwoTables, form_from
     from republish.tune.recommend import recommend
 
+    tables = form_from(form) or TwoTables()
     with legible():
-        advice = recommend([upload.path], schema)
+        advice = recommend([upload.path], schema, form=tables)
     advice.require_kept()
     return advice
 

@@ -154,6 +154,9 @@ def test_as_many_rows_as_possible_are_taken(seed: int) -> None:
         ("(30;40]", {35, 40}),
         ("3*", {30, 35}),
         ("[-5..30]", {-5, 5, 30}),
+        ("<=30", {-5, 5, 30}),
+        ("<= -9", set()),
+        (">=35", {35, 40}),
         ("", {None}),
     ],
 )
@@ -204,6 +207,7 @@ VIEW = pl.DataFrame(
         (("*", "*", "[school..college]", "*"), "bcd"),
         (("*", "*", "*", "[2026-01-05..2026-02-01]"), "bc"),
         (("*", "*", "*", "2026-03-01"), "d"),
+        (("*", "*", "*", ">=2026-02-01"), "cd"),
         (("{north|south}", "1203*", "pre-school", "2026-01-01"), "a"),
     ],
 )
@@ -218,7 +222,13 @@ def test_cells_of_every_kind(cells: tuple[str, ...], held: str) -> None:
 
 @pytest.mark.parametrize(
     "column, cell",
-    [("zip", "70***"), ("degree", "[school-doctor]"), ("seen", "2026-13-01"), ("seen", "March")],
+    [
+        ("seen", ">=soon"),
+        ("zip", "70***"),
+        ("degree", "[school-doctor]"),
+        ("seen", "2026-13-01"),
+        ("seen", "March"),
+    ],
 )
 def test_cells_that_are_none_are_counted_and_not_shown(column: str, cell: str) -> None:
     cells = {"town": "*", "zip": "*", "degree": "*", "seen": "*", column: cell}

@@ -65,7 +65,7 @@ from republish.parts.publish.two_tables import (
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.cells import open_axes
-from republish.publishing.plausibility import Turnout
+from republish.publishing.plausibility import Turnout, spelled_alike
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.run import Maker, Progress
@@ -181,6 +181,9 @@ class InParts(Maker):
         if self.cells is None:
             return super().checked_pieces(pieces)
         return checked_tables(self.written, self.of_people, self.batches, self.making.terms)
+
+    def alike(self) -> dict[str, int]:
+        return spelled_alike(self.domains.axes, self.domains.values, self.schema)
 
     def counts(self) -> TwoTableCounts | None:
         """What is counted of two tables, where there are two."""
