@@ -21,7 +21,7 @@ import numpy as np
 from republish.arrays import BoolArray, IntArray
 
 
-class Rows(NamedTuple):
+class CountedRows(NamedTuple):
     """Group and code of some rows of a release."""
 
     group: IntArray
@@ -70,7 +70,9 @@ def _twins(key: IntArray) -> IntArray:
     return np.arange(len(key)) - np.maximum.accumulate(np.where(starts, np.arange(len(key)), 0))
 
 
-def counted_anew(fresh: BoolArray, group: IntArray, rows: Rows, held: Rows) -> tuple[IntArray, Rows]:
+def counted_anew(
+    fresh: BoolArray, group: IntArray, rows: CountedRows, held: CountedRows
+) -> tuple[IntArray, CountedRows]:
     """The groups of people (-1 for none) and the rows of those batches that a release counts anew, numbered afresh.
 
     Rows of people who are held are not among them.
@@ -86,4 +88,4 @@ def counted_anew(fresh: BoolArray, group: IntArray, rows: Rows, held: Rows) -> t
     kept = np.zeros(len(key), dtype=np.bool_)
     kept[order] = np.arange(len(key)) - first >= taken
     kept &= number[rows.group] >= 0
-    return number[group], Rows(number[rows.group[kept]], rows.code[kept])
+    return number[group], CountedRows(number[rows.group[kept]], rows.code[kept])
