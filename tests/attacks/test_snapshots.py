@@ -27,7 +27,7 @@ from republish.attacks import (
 )
 from republish.attacks.replaying.replay import Replay, replay_of
 from republish.attacks.replaying.swap import swap_test
-from republish.attacks.snapshots import Rows, counted_anew, lives_apart
+from republish.attacks.snapshots import CountedRows, counted_anew, lives_apart
 from republish.datasets import hospital
 from republish.errors import PolicyError
 from republish.gate.run import Coming, WithDraft
@@ -119,10 +119,10 @@ def test_batches_counted_anew_are_as_if_nobody_were_held(seed: int) -> None:
     fresh = rng.random(batches) < 0.5
     group = rng.integers(-1, batches, 12)
     code = rng.integers(0, 3, 12)
-    held = Rows(rng.integers(0, batches, 4), rng.integers(0, 3, 4))
+    held = CountedRows(rng.integers(0, batches, 4), rng.integers(0, 3, 4))
     there = group >= 0
     order = rng.permutation(int(there.sum()) + 4)
-    rows = Rows(np.append(group[there], held.group)[order], np.append(code[there], held.code)[order])
+    rows = CountedRows(np.append(group[there], held.group)[order], np.append(code[there], held.code)[order])
     found, shown = counted_anew(fresh, group, rows, held)
     number = {old: new for new, old in enumerate(np.flatnonzero(fresh).tolist())}
     expected = [number.get(one, -1) for one in group.tolist()]

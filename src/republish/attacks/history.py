@@ -16,7 +16,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 from republish.attacks.excluding.signature_rule import SignatureRule, rule_of
-from republish.attacks.snapshots import GroupedRows, counted_anew, lives_apart
+from republish.attacks.snapshots import CountedRows, counted_anew, lives_apart
 from republish.attacks.source import Source
 from republish.attacks.tables import LEFT_OUT, Table, groups_of_table, require_possible
 from republish.errors import PolicyError
@@ -295,8 +295,8 @@ def _renewed(
         group, rows = counted_anew(
             anew,
             table.group,
-            GroupedRows(table.row_group, table.row_code),
-            GroupedRows(_column(known, "group") - 1, _column(known, "code")),
+            CountedRows(table.row_group, table.row_code),
+            CountedRows(_column(known, "group") - 1, _column(known, "code")),
         )
         counted.append(Table(table.person, group, *rows))
     return History.of(history.people, history.values, counted, history.events, codes, history.names)

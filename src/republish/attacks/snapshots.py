@@ -21,7 +21,7 @@ import numpy as np
 from republish.arrays import BoolArray, IntArray
 
 
-class GroupedRows(NamedTuple):
+class CountedRows(NamedTuple):
     """Group and code of some rows of a release."""
 
     group: IntArray
@@ -71,8 +71,8 @@ def _twins(key: IntArray) -> IntArray:
 
 
 def counted_anew(
-    fresh: BoolArray, group: IntArray, rows: GroupedRows, held: GroupedRows
-) -> tuple[IntArray, GroupedRows]:
+    fresh: BoolArray, group: IntArray, rows: CountedRows, held: CountedRows
+) -> tuple[IntArray, CountedRows]:
     """The groups of people (-1 for none) and the rows of those batches that a release counts anew, numbered afresh.
 
     Rows of people who are held are not among them.
@@ -88,4 +88,4 @@ def counted_anew(
     kept = np.zeros(len(key), dtype=np.bool_)
     kept[order] = np.arange(len(key)) - first >= taken
     kept &= number[rows.group] >= 0
-    return number[group], GroupedRows(number[rows.group[kept]], rows.code[kept])
+    return number[group], CountedRows(number[rows.group[kept]], rows.code[kept])
