@@ -71,5 +71,5 @@ def main(full: bool) -> None:
         thesis,
         20 if full else 6,
     )
-    run("m-invariance m=6", MInvariance(m=6), thesis, 20 if full else 6)
-    run("cor-split m=6 n=3", CorSplit(m=6, n=3), cor_split, 21 if full else 8)
+    run("m-invariance m=6", MInvariance(m=6, membership="nearest"), thesis, 20 if full else 6)
+    run("cor-split m=6 n=3", CorSplit(m=6, n=3, membership="nearest"), cor_split, 21 if full else 8)

@@ -20,6 +20,8 @@ from republish.publishers.cohorts import Cohorts
 from republish.requirements import EntropyLDiversity, ProbabilisticLDiversity, TCloseness
 from small_stays import entries_of_lives, naive_record, worlds_of
 
+WAYS = ({"membership": "nearest"}, {}, {"zone": 6})
+
 SMALL = Cohorts(m=2, size=12, values=3, together=2, max_determined=0.3)
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # seeds do not shrink
 
@@ -343,10 +345,17 @@ def test_the_bound_is_kept_by_cohorts_that_do_not_change() -> None:
 
 
 @settings(max_examples=20, deadline=None, phases=UNSHRUNK)
-@given(series_of_views(), st.integers(2, 3), st.integers(0, 2), st.integers(1, 3), st.booleans())
-def test_any_series_keeps_people_together_and_the_bound(views, m, wider, together, closed) -> None:
+@given(
+    series_of_views(),
+    st.integers(2, 3),
+    st.integers(0, 2),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from(WAYS),
+)
+def test_any_series_keeps_people_together_and_the_bound(views, m, wider, together, closed, way) -> None:
     """Or it is refused; the driver checks everything after each release."""
-    driver = CohortDriver(Cohorts(m, 10, m + wider, together, max_determined=0.2, compromised=0.1))
+    driver = CohortDriver(Cohorts(m, 10, m + wider, together, max_determined=0.2, compromised=0.1, **way))
     driver = with_domain(driver) if closed else driver
     for view in views:
         try:

@@ -30,6 +30,8 @@ from republish.microdata import Microdata
 from republish.publishers.cor_split import CorSplit
 from republish.secret import Secret
 
+WAYS = ({"membership": "nearest"}, {}, {"zone": 6})
+
 SCHEMA = Schema("id", [Number("age"), Number("zip"), Category("gender")], "dx")
 SECRET = Secret.from_text("the same for all tests of cor-split")
 Person = tuple[int, int, str, str]
@@ -240,11 +242,15 @@ def crowd(rng: np.random.Generator, first: int, count: int, values: int) -> dict
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 5), st.floats(0, 0.6))
-def test_every_release_of_a_random_series_keeps_the_promises(seed: int, m: int, n: int, churn: float) -> None:
+@given(
+    st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 5), st.floats(0, 0.6), st.sampled_from(WAYS)
+)
+def test_every_release_of_a_random_series_keeps_the_promises(
+    seed: int, m: int, n: int, churn: float, way: dict[str, int | str]
+) -> None:
     rng = np.random.default_rng(seed)
     values = m + int(rng.integers(0, 3))
-    run = Run(CorSplit(m, min(n, m), pad=True))
+    run = Run(CorSplit(m, min(n, m), pad=True, **way))
     present = crowd(rng, 0, values * int(rng.integers(1, 12)), values)
     born = len(present)
     for release in range(5):

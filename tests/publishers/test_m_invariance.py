@@ -13,11 +13,13 @@ from republish.memory.memory import Memory
 from republish.publishers.m_invariance import MInvariance
 from republish.requirements import MUniqueness, ProbabilisticLDiversity
 
+WAYS = ({"membership": "nearest"}, {}, {"zone": 6})
+
 
 @settings(max_examples=50, deadline=None)
-@given(series_of_views(), st.integers(2, 3))
-def test_whoever_stays_keeps_the_signature(views, m):
-    driver = Driver(MInvariance(m))
+@given(series_of_views(), st.integers(2, 3), st.sampled_from(WAYS))
+def test_whoever_stays_keeps_the_signature(views, m, way):
+    driver = Driver(MInvariance(m, **way))
     for view in views:
         before = driver.memory
         try:
@@ -27,10 +29,10 @@ def test_whoever_stays_keeps_the_signature(views, m):
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
-def test_eligible_series_are_always_published(seed, m):
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.sampled_from(WAYS))
+def test_eligible_series_are_always_published(seed, m, way):
     rng = np.random.default_rng(seed)
-    driver = Driver(MInvariance(m))
+    driver = Driver(MInvariance(m, **way))
     present, unseen = [], 0
     for _ in range(5):
         present = [person for person in present if rng.random() < 0.7]
@@ -129,6 +131,6 @@ def test_parameters_and_requirements():
 def test_near_rows_are_grouped():
     people = [(f"p{i}", 20 + 60 * (i % 2), "10", "n", f"v{i // 2 % 2}") for i in range(40)]
     view, _ = view_of(people)
-    grouping = MInvariance(2).publish(view, Memory.empty(), np.random.default_rng(0))
+    grouping = MInvariance(2, membership="nearest").publish(view, Memory.empty(), np.random.default_rng(0))
     for group in range(grouping.groups):
         assert len(set(view.points[0][grouping.group == group])) == 1

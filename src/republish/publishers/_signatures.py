@@ -35,7 +35,6 @@ _BOUNDED_BY_M = (
 
 
 _MEMBERSHIPS = ("random", "nearest")
-_PLACES = 50  # a zone of so many groups needs few counterfeits, and no more blur than nearest rows (docs/frontier.md)
 
 _TOLD = (
     'Who is put with whom depends on values (membership = "nearest", as published): whoever knows the program excludes '
@@ -55,6 +54,8 @@ class SignaturePublisher(Publisher):
     membership: str = "nearest"
     zone: int | None = None
     protects_series: ClassVar[bool] = True
+    groups_of_zone: ClassVar[int] = 50
+    """A zone of so many groups needs few counterfeits, and blurs no more than nearest rows do (docs/frontier.md)."""
 
     def __post_init__(self) -> None:
         """Refuse an m below 2, and requirements that groups of m values do not always satisfy."""
@@ -90,7 +91,7 @@ class SignaturePublisher(Publisher):
     @property
     def zone_size(self) -> int:
         """About how many people who need a signature a zone has that they are dealt in."""
-        return _PLACES * self.m if self.zone is None else self.zone
+        return self.groups_of_zone * self.m if self.zone is None else self.zone
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:

@@ -24,6 +24,11 @@ What the paper leaves open, or where more can be had, is done as follows.
   counterfeit of each value: as n is at most m, at most |Q| - n of its rows are people then. So every bucket can
   be published.
 
+With `membership` "nearest", as published, all this goes by quasi-identifiers, and so by which values near people have:
+whoever knows the program learns from it. With "random", the default, buckets are those of zones that know no values
+(see `_buckets.dealing`), and people are near each other whose pseudonyms are: the same procedure, but chance in place
+of space. A pseudonym lasts, so people stay together where they may.
+
 The paper's guarantee, like its analysis, is about values that persist. So what counts are lives: whoever has another
 value than before was in no earlier group, also where all others of her group were with her.
 
@@ -33,7 +38,7 @@ The memory gains one number a person and release. The check of a group takes tim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -43,6 +48,7 @@ from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import INTERVAL, Microdata
 from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
+from republish.publishers._buckets.dealing import Deal, in_order_of_pseudonyms
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
@@ -58,18 +64,25 @@ class CorSplit(SignaturePublisher):
     """Groups of at least `m` values, equally often each, constant over a life and hc-safe with degree `n`.
 
     With `pad`, counterfeits help out where the newcomers are not m-eligible; otherwise that is refused.
+
+    With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature, 100
+    times m where not given; without `pad` zones are made larger until newcomers are m-eligible in each.
     """
 
     m: int = 6
     n: int = 3
     pad: bool = False
     require: tuple[Requirement, ...] = ()
+    membership: str = "random"
+    zone: int | None = None
 
     name: ClassVar[str] = "cor-split"
     paper: ClassVar[str] = (
         "D. Riboni, C. Bettini: Cor-Split: defending privacy in data re-publication from historical correlations "
         "and compromised tuples"
     )
+    groups_of_zone: ClassVar[int] = 100
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
     summary: ClassVar[str] = (
         "Keeps everyone among the same values, and never relates fewer than n people over time."
     )
@@ -123,7 +136,15 @@ class CorSplit(SignaturePublisher):
         keeps = past.code == view.codes
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
         filling = FillOptions(eligible=not self.pad, pad=self.pad, instead="pad=true")
-        buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
+        if self.deals:
+            deal = (
+                Deal.of(view, memory, keeps, self.zone_size)
+                if self.pad
+                else Deal.eligible(view, memory, keeps, self.zone_size, self.m)
+            )
+            buckets, view = deal.filled(past, self.m, rng, filling), in_order_of_pseudonyms(view)
+        else:
+            buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
         entries = _entries(view, memory, buckets, self.n)
         made = partition(
             entries,

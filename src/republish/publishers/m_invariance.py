@@ -5,15 +5,19 @@ row with the same value is in groups with the same set of values (signature). Wh
 learns nothing. A person who comes back after an absence, and one whose value changed, counts as a newcomer:
 against adversaries who know of that, see tau-safety.
 
-Phases: division by signature; balancing, where a newcomer fills a gap unless the other newcomers would then
-no longer be m-eligible, and otherwise a counterfeit; assignment of the other newcomers to new signatures;
-partition of every bucket by halving. Newcomers are chosen at random.
+As published (`membership="nearest"`), phases: division by signature; balancing, where a newcomer fills a gap unless
+the other newcomers would then no longer be m-eligible, and otherwise a counterfeit; assignment of the other newcomers
+to new signatures; partition of every bucket by halving. Newcomers are chosen at random.
+
+Where buckets are halved depends on values, and tells of them. With "random", the default, all is done in zones that
+know no values, and chance makes the groups of a bucket (see `_buckets.dealing`). Newcomers of every zone must be
+m-eligible; zones are made larger until they are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,7 +25,8 @@ from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import fill_buckets, halved, recall
+from republish.publishers._buckets.buckets import FillOptions, fill_buckets, halved, recall
+from republish.publishers._buckets.dealing import Deal
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement
@@ -29,16 +34,23 @@ from republish.requirements import Requirement
 
 @dataclass(frozen=True)
 class MInvariance(SignaturePublisher):
-    """Groups of at least `m` different values, the same values for everyone who stays."""
+    """Groups of at least `m` different values, the same values for everyone who stays.
+
+    With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature,
+    fifty times m where not given, or more.
+    """
 
     m: int = 4
     require: tuple[Requirement, ...] = ()
+    membership: str = "random"
+    zone: int | None = None
 
     name: ClassVar[str] = "m-invariance"
     paper: ClassVar[str] = (
         "X. Xiao, Y. Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets, "
         "SIGMOD 2007"
     )
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
     summary: ClassVar[str] = (
         "Keeps the set of values in a person's group the same for as long as the person stays."
     )
@@ -68,4 +80,7 @@ class MInvariance(SignaturePublisher):
         """
         past = recall(view, memory)
         keeps = past.present & (past.code == view.codes)
+        if self.deals:
+            deal = Deal.eligible(view, memory, keeps, self.zone_size, self.m)
+            return deal.grouping(deal.filled(past, self.m, rng, FillOptions()))
         return halved(view, fill_buckets(view, past, keeps, self.m, rng))

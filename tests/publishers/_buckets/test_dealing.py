@@ -12,7 +12,7 @@ from publishers.dynamic import Driver, view_of
 from republish.attacks.replaying.replay import Replay
 from republish.attacks.replaying.swap import swap_test
 from republish.memory.memory import Memory
-from republish.publishers import Cohorts, TauSafety
+from republish.publishers import Cohorts, CorSplit, MInvariance, TauSafety
 from republish.publishers._buckets.dealing import Deal
 from republish.secret import Secret
 
@@ -45,6 +45,9 @@ PUBLISHERS = [
     TauSafety(3, zone=20),
     TauSafety(3, zone=60),
     TauSafety(3, whole=True),
+    MInvariance(2, zone=30),
+    CorSplit(3, 2, pad=True, zone=30),
+    CorSplit(2, 1, zone=30),
     Cohorts(3, size=30, values=4, max_determined=0.3, zone=40),
 ]
 

@@ -23,7 +23,10 @@ from republish.publishers.breach import breach_probability
 P, M, N, LONGEST = 0.04, 6, 3, 24
 PEOPLE = 600_000
 SELECTIVITIES = (0.01, 0.02, 0.04, 0.06, 0.08, 0.10)
-PUBLISHERS: dict[str, Publisher] = {"m-invariance": MInvariance(m=M), "Cor-Split": CorSplit(m=M, n=N)}
+PUBLISHERS: dict[str, Publisher] = {
+    "m-invariance": MInvariance(m=M, membership="nearest"),
+    "Cor-Split": CorSplit(m=M, n=N, membership="nearest"),
+}
 SCENARIOS = {"cor-split": "10 % replaced", "cor-split-33": "33 % replaced"}
 
 

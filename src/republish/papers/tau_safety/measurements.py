@@ -117,7 +117,7 @@ def _published(scale: Scale, publisher: str, m: int, rate: int, views: int) -> I
 
 
 def _publisher(name: str, m: int) -> Publisher:
-    return TauSafety(m=m, membership="nearest") if name == TAU else MInvariance(m=m)
+    return TauSafety(m=m, membership="nearest") if name == TAU else MInvariance(m=m, membership="nearest")
 
 
 def _error(one: PublishedView, queries: int, selectivity: float, seed: int) -> float:

@@ -22,10 +22,11 @@ import polars as pl
 from republish.arrays import BoolArray, Int64Array, IntArray, WordArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
-from republish.microdata import Microdata
+from republish.microdata import Axis, Microdata
 from republish.publishers._buckets.buckets import Buckets, FillOptions, Past, fill_buckets
 from republish.publishers._buckets.lists import offsets_of, positions_by
 from republish.publishers.contract import MustWait
+from republish.schema import Number
 from republish.spatial.zones import LedRow, cut_zones
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -50,14 +51,23 @@ class Deal:
         company = _companies(view, memory, keeps)
         return cls(view, keeps, company, zones_of(view, company, size))
 
-    def eligible(self, m: int) -> bool:
-        """Whether no value has more than one in m of those in any zone who need a signature."""
-        new = ~self.keeps
-        pairs, people = np.unique(
-            np.column_stack([self.zone[new], self.view.codes[new]]), axis=0, return_counts=True
-        )
-        of_zone = np.bincount(self.zone[new])
-        return bool((m * people <= of_zone[pairs[:, 0]]).all())
+    @classmethod
+    def eligible(cls, view: Microdata, memory: Memory, keeps: BoolArray, size: int, m: int) -> Deal:
+        """The deal whose newcomers are m-eligible in every zone, or that of one zone: they grow until then.
+
+        That is a choice by value, one for all zones together: an exchange of two values hardly ever changes it.
+        """
+        deal = cls.of(view, memory, keeps, size)
+        while deal.zone.any() and not deal._is_eligible(m):
+            size *= 2
+            deal = cls.of(view, memory, keeps, size)
+        return deal
+
+    def _is_eligible(self, m: int) -> bool:
+        new, codes = ~self.keeps, len(self.view.values)
+        pairs, people = np.unique(self.zone[new] * codes + self.view.codes[new], return_counts=True)
+        of_zone = np.bincount(self.zone[new], minlength=1)
+        return bool((m * people <= of_zone[pairs // codes]).all())
 
     def filled(
         self,
@@ -95,6 +105,13 @@ class Deal:
 def without_places(view: Microdata) -> Microdata:
     """The view without quasi-identifiers, so that nothing is nearer than anything else."""
     return replace(view, points=view.points[:0], axes=(), insensitive=pl.DataFrame())
+
+
+def in_order_of_pseudonyms(view: Microdata) -> Microdata:
+    """The view with one number in place of its quasi-identifiers: near are people whose pseudonyms are, by chance."""
+    assert view.people is not None
+    drawn = view.people[:, 0].astype(np.float64) * 2.0**-64
+    return replace(view, points=drawn[None, :], axes=(Axis(Number("drawn"), 0.0, 1.0),))
 
 
 def _companies(view: Microdata, memory: Memory, keeps: BoolArray) -> Int64Array:
