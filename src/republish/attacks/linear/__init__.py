@@ -33,9 +33,9 @@ class Stages:
 
     `given` are those of compromised people. `open` have two values or more for certain; of the `undecided` the budget
     was too small to tell. Probabilities of the `counted` are exact, those of the `sampled` shares of sampled worlds;
-    for the rest no world was found and candidates count alike. `drift` is the largest difference between what the
-    first and second halves of the chains say, and of the `unsettled` it is above .1. `unconfirmed` finds modulo the
-    prime had no proof and were not used; the equations of the `unsolved` were too many.
+    for the rest no world was found and candidates count alike. `drift` is two standard errors of the probability that
+    is known least, by how far the chains are apart, and of the `unsettled` it is above .1. `unconfirmed` finds modulo
+    the prime had no proof and were not used; the equations of the `unsolved` were too many.
     """
 
     given: int
@@ -191,8 +191,8 @@ def _stages(
         undecided=int(number[_UNDECIDED]),
         counted=int(np.count_nonzero(weighing.counted & there)),
         sampled=int(np.count_nonzero(weighing.sampled & there)),
-        drift=weighing.drift,
-        unsettled=weighing.unsettled,
+        drift=float(weighing.off.max(initial=0.0)),
+        unsettled=int(np.count_nonzero(weighing.unsettled & there)),
         unconfirmed=equations[0],
         unsolved=equations[1],
     )

@@ -8,9 +8,10 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.attacks.linear.board import Board, all_alike, interchangeable, ranges
-from republish.attacks.linear.lines import LinedUp, _line_sweeps, lined_up
+from republish.attacks.linear.lines import LinedUp, lined_up
 from republish.attacks.linear.sampling import Walkers, _sweeps
 from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
+from republish.attacks.linear.ways_out import _line_sweeps
 from republish.attacks.linear.worlds import first_world
 
 _WARM_UP, _UNSETTLED = 10, 0.1
@@ -18,8 +19,10 @@ _PILOT, _LEAST = (
     50,
     4,
 )  # chains to learn how many unknowns one meets; fewest chains a sweep proposes in a component
-_GLANCES = 2  # rounds of watching that mostly give everyone in a long line a second value
-_LONGEST = 8  # most ways that are tried for each unknown of a line in a sweep
+_GLANCES = 8  # rounds of watching that mostly give everyone in a long line a second value
+_SOME = (
+    3  # a sweep tries ways for one in so many unknowns of a line: all exchange values with each other besides
+)
 _FEW = 0.005  # so small a share of new cells is not worth another round
 
 
@@ -32,9 +35,9 @@ class Budget:
     people). Components of at most `thorough` people are searched for every value, larger ones for people seen with one
     only, and after `effort` nodes in all nobody is. `start` to find any world of a component where the true one is not
     given. Everybody whose worlds were not counted is sampled by `chains` of about `moves` moves of one unknown in all,
-    but at least `sweeps` over everyone, and a quarter as many to warm up; and where they have not settled twice as
-    many, up to `longer` times as long as these are no more than `most` moves. Worlds are watched for up to `rounds`
-    rounds before anybody is searched for.
+    but at least `sweeps` over everyone, and a quarter as many to warm up; and twice as many in components where
+    somebody has not settled, up to `longer` times as long as these are no more than `most` moves. Worlds are watched
+    for up to `rounds` rounds before anybody is searched for.
     """
 
     nodes: int = 20_000
@@ -46,9 +49,9 @@ class Budget:
     start: int = 200_000
     chains: int = 4
     moves: int = 400_000
-    sweeps: int = 120
+    sweeps: int = 60
     longer: int = 3
-    most: int = 20_000_000
+    most: int = 10_000_000
     rounds: int = 20
 
 
@@ -57,8 +60,9 @@ class WeighedBoard:
     """What was found out about a board; its unknowns are `counted`, `sampled`, or neither where no world is known.
 
     `impossible` are cells that no world holds. `seen` are cells that some world holds: who has two is open for certain.
-    `world` is the first one known, `moved` the one that watching and searching ended with. `walkers` are moved by
-    chains and blocks, `travellers`, who are in long lines, by ways out.
+    `world` is the first one known, `moved` the one that watching and searching ended with. `off` are two standard
+    errors of the probability of each that is known least. `walkers` are moved by chains and blocks, `travellers`, who
+    are in long lines, by ways out.
     """
 
     board: Board
@@ -69,58 +73,70 @@ class WeighedBoard:
     sampled: BoolArray
     world: IntArray
     moved: IntArray
+    off: FloatArray
     walkers: Walkers = field(default_factory=lambda: _walkers([]))
     travellers: Walkers = field(default_factory=lambda: _walkers([]))
     lined: LinedUp | None = None
-    drift: float = 0.0
-    unsettled: int = 0
+
+    @property
+    def unsettled(self) -> BoolArray:
+        """The unknowns, rows of nobody left out, with a probability of which two standard errors are more than .1."""
+        moving: BoolArray = (self.off > _UNSETTLED) & (self.board.unknown >= 0)
+        return moving
 
     def sample(self, budget: Budget, seed: int) -> None:
         """Put shares of sampled worlds in the place of the probabilities of whoever is `sampled`.
 
         Every other chain starts at the first world, the true one where it is given, the others where search has ended.
+        Components in which somebody is unsettled are sampled on.
         """
-        board, who = self.board, np.concatenate([self.walkers.who, self.travellers.who])
-        if not len(who):
+        part, among = self.board.parts(), self.sampled
+        if not among.any():
             return
-        half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * len(who)))
+        half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * int(among.sum())))
         worlds = [(self.world, self.moved)[chain % 2].copy() for chain in range(budget.chains)]
         for chain, world in enumerate(worlds):
-            self.sweep(world, half // 2, seed + 3 * chain, np.zeros(board.cells))
+            self.sweep(world, half // 2, seed + 3 * chain, np.zeros(self.board.cells))
         for longer in range(budget.longer + 1):
-            self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer)
-            if not self.unsettled or (4 * half << longer) * budget.chains * len(who) > budget.most:
+            self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer, among)
+            among = among & (np.bincount(part[self.unsettled], minlength=len(part)) > 0)[part]
+            moves = (4 * half << longer) * budget.chains * int(among.sum())
+            if not among.any() or moves > budget.most:
                 break
 
-    def _drawn(self, worlds: list[IntArray], half: int, seed: int) -> None:
-        """Move worlds through twice so many sweeps, and compare what the halves and the chains say."""
-        board, who, chains = self.board, np.concatenate([self.walkers.who, self.travellers.who]), len(worlds)
+    def _drawn(self, worlds: list[IntArray], half: int, seed: int, among: BoolArray) -> None:
+        """Move worlds of some components through twice so many sweeps, and see how far the chains are apart."""
+        board, chains, who = self.board, len(worlds), np.flatnonzero(among)
         halves = np.zeros((2, chains, board.cells))
         for chain, world in enumerate(worlds):
             for part in range(2):
-                self.sweep(world, half, seed + 3 * chain + part + 1, halves[part, chain])
+                self.sweep(world, half, seed + 3 * chain + part + 1, halves[part, chain], among)
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
         shares = halves[:, :, cells] / half
         self.seen[cells] |= (shares > 0).any(axis=(0, 1))
         self.probability[cells] = self._smoothed(cells, shares.mean(axis=(0, 1)), 2 * chains * half)
-        differs = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
-        if chains > 1:
-            starts = shares[:, ::2].mean(axis=(0, 1)) - shares[:, 1::2].mean(axis=(0, 1))
-            differs = np.maximum(differs, np.abs(starts))
-        self.drift = float(differs.max())
-        theirs = board.net.owner[cells][differs > _UNSETTLED]
-        self.unsettled = int(np.count_nonzero(board.unknown[np.unique(theirs)] >= 0))
+        runs = shares.mean(axis=0) if chains > 1 else shares[:, 0]
+        self.off[who] = 0.0
+        np.maximum.at(self.off, board.net.owner[cells], 2 * runs.std(axis=0, ddof=1) / np.sqrt(len(runs)))
 
-    def sweep(self, world: IntArray, sweeps: int, seed: int, counts: FloatArray) -> tuple[IntArray, IntArray]:
-        """Move a world; how many unknowns chains met in every part of the walkers, and how many travellers moved."""
+    def sweep(
+        self, world: IntArray, sweeps: int, seed: int, counts: FloatArray, among: BoolArray | None = None
+    ) -> IntArray:
+        """Move a world; how many unknowns chains met in every part of the walkers.
+
+        With unknowns `among` which to move, only in parts of which the first one is among them.
+        """
         net, code = self.board.net, self.board.code
-        met, moved = (np.zeros(len(part.chains), dtype=np.int64) for part in (self.walkers, self.travellers))
-        if len(met):
-            met = _sweeps(net, code, world, self.walkers, sweeps, seed, counts)
-        if len(moved):
+        walkers, travellers = (
+            part if among is None else part.only(among) for part in (self.walkers, self.travellers)
+        )
+        if len(travellers.chains):
             assert self.lined is not None
-            moved = _line_sweeps(net, code, world, self.lined.ways, self.travellers, sweeps, seed, counts)
-        return met, moved
+            _line_sweeps(net, code, world, self.lined.ways, travellers, sweeps, seed, counts)
+        met = np.zeros(0, dtype=np.int64)
+        if len(walkers.chains):
+            met = _sweeps(net, code, world, walkers, sweeps, seed, counts)
+        return met
 
     def _smoothed(self, cells: IntArray, shares: FloatArray, worlds: int) -> FloatArray:
         """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible."""
@@ -146,7 +162,9 @@ def weigh(
         np.zeros(board.cells, dtype=np.bool_),
         np.zeros(board.count, dtype=np.bool_),
         np.zeros(board.count, dtype=np.bool_),
-        *np.full((2, board.count), -1, dtype=np.int64),
+        np.full(board.count, -1, dtype=np.int64),
+        np.full(board.count, -1, dtype=np.int64),
+        np.zeros(board.count),
     )
     state = new_state(board)
     large = []
@@ -168,6 +186,7 @@ def weigh(
     long = found.lined.longer_than(budget.thorough)
     found.walkers = _walkers([rest for who in there if len(rest := who[~long[who]])])
     found.travellers = _walkers(_lines(found.lined, np.concatenate([who[long[who]] for who in there])))
+    found.travellers = found.travellers._replace(chains=np.diff(found.travellers.start) // _SOME + _LEAST)
     everyone = np.concatenate([found.walkers.who, found.travellers.who])
     found.sampled[everyone] = True
     found.moved = found.world.copy()
@@ -222,29 +241,38 @@ def _walkers(parts: list[IntArray]) -> Walkers:
 
 
 def _watch(found: WeighedBoard, seed: int, rounds: int) -> None:
-    """See which cells worlds hold that are reached by moves, for as long as a good many are new.
+    """See which cells worlds hold that are reached by moves.
 
-    The first moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
+    Chains go on for as long as a good many cells are new, lines until everyone was seen with a second value. The first
+    moves also tell how many unknowns a chain meets: a sweep is to meet each about once.
     """
     board, before = found.board, 0
     shares = np.zeros(board.cells)
-    met, moved = found.sweep(found.moved, 1, seed, shares)
-    found.walkers = _paced(found.walkers, met, 1)
-    found.travellers = _paced(found.travellers, moved, _LONGEST)
+    found.walkers = _paced(found.walkers, found.sweep(found.moved, 1, seed, shares))
+    travels = np.zeros(board.count, dtype=np.bool_)
+    travels[found.travellers.who] = True
+    walks = found.sampled & ~travels
+    among = found.sampled
     for around in range(1, rounds + 1):
-        found.sweep(found.moved, _WARM_UP, seed + around, shares)
+        found.sweep(found.moved, _WARM_UP, seed + around, shares, among)
         found.seen |= shares > 0
-        seen = int(np.count_nonzero(found.seen))
-        if seen - before < _FEW * seen:
+        seen = np.bincount(board.net.owner, found.seen, minlength=board.count).astype(np.int64)
+        now = int(seen[walks].sum())
+        among = walks & (now - before >= _FEW * now)
+        before = now
+        if found.lined is not None:
+            line = found.lined.line
+            alone = np.bincount(line[travels & (seen < 2)], minlength=board.count) > 0
+            among = among | travels & alone[line]
+        if not among.any():
             break
-        before = seen
 
 
-def _paced(walkers: Walkers, met: IntArray, longest: int) -> Walkers:
-    """So many moves a sweep that each unknown is met about once, and at most `longest` for each where few succeed."""
+def _paced(walkers: Walkers, met: IntArray) -> Walkers:
+    """So many chains a sweep that each unknown is met about once."""
     size = np.diff(walkers.start)
     needed = size * walkers.chains // np.maximum(met, 1)
-    return walkers._replace(chains=np.maximum(np.minimum(needed, longest * size), _LEAST))
+    return walkers._replace(chains=np.maximum(np.minimum(needed, size), _LEAST))
 
 
 def _counted(found: WeighedBoard, state: object, who: IntArray, budget: Budget) -> bool:

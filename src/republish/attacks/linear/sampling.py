@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
 from republish.kernels import kernel
 
 BLOCK = 7
@@ -29,6 +29,13 @@ class Walkers(NamedTuple):
     who: IntArray
     start: IntArray
     chains: IntArray
+
+    def only(self, among: BoolArray) -> Walkers:
+        """The parts of which the first unknown is among these."""
+        kept = among[self.who[self.start[:-1]]]
+        size = np.diff(self.start)
+        start = np.append(0, np.cumsum(size[kept]))
+        return Walkers(self.who[np.repeat(kept, size)], start, self.chains[kept])
 
 
 @kernel
