@@ -54,7 +54,7 @@ from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, gathered, recall
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
-from republish.publishers.contract import Division, KeptSignatures
+from republish.publishers.contract import GATHERED, Division, Forming, KeptSignatures
 from republish.requirements import ProbabilisticLDiversity, Requirement
 from republish.schema import Schema
 
@@ -142,6 +142,11 @@ class TauSafety(SignaturePublisher):
                 f"{self.name}: compromised is for whole buckets, which are published in two tables; leave it out, or "
                 'choose the form "two-tables"'
             )
+
+    @property
+    def forming(self) -> Forming | None:
+        """Groups are gathered; whole buckets are everyone with the same values."""
+        return None if self.whole else Forming(GATHERED, _LARGEST_PART)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with the signature of everyone in the view; with a bound, their stays in buckets too."""
