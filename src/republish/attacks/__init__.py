@@ -14,7 +14,16 @@ from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, history_of
 from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence
-from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, names
+from republish.attacks.registry import (
+    BELIEVES,
+    EXCLUDES,
+    IDENTIFIES,
+    KINDS,
+    MATCHES,
+    REPLAYS,
+    RETRACES,
+    names,
+)
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
 from republish.attacks.run import (
     Result,
@@ -42,6 +51,7 @@ __all__ = [
     "MATCHES",
     "MEMBERSHIPS",
     "REPLAYS",
+    "RETRACES",
     "Adversary",
     "AdversaryOptions",
     "AttackResult",

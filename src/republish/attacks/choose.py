@@ -7,13 +7,27 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from republish.attacks.adversary import KNOWN, Adversary
-from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, KINDS, MATCHES, REPLAYS, kind_of, names
+from republish.attacks.registry import (
+    BELIEVES,
+    EXCLUDES,
+    IDENTIFIES,
+    KINDS,
+    MATCHES,
+    REPLAYS,
+    RETRACES,
+    kind_of,
+    names,
+)
 from republish.errors import PolicyError
+from republish.publishers.contract import DEALT, GATHERED, HALVED, Forming
 
 NO_CLASSES = (
     "beliefs need the classes of people, which are not read from tables of another tool; publish with this tool to "
     "compare"
 )
+
+
+_PUT_TOGETHER = {GATHERED: "gathered, nearest row by nearest row", HALVED: "halved"}
 
 
 class Choice(NamedTuple):
@@ -30,21 +44,31 @@ def without_views(knowledge: bool = True) -> list[str]:
 
 def with_views() -> list[str]:
     """All attacks that somebody who knows who is in which group makes beside each other, where raw views are given."""
-    return [*without_views(), *names(IDENTIFIES)]
+    return [*without_views(), *names(RETRACES, IDENTIFIES)]
 
 
 def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
     """Why an adversary cannot make an attack, `None` where she can; `views` says whether raw views are given."""
     way = kind_of(name).way
-    if way in (EXCLUDES, BELIEVES) and adversary.membership != KNOWN:
+    if way in (EXCLUDES, BELIEVES, RETRACES) and adversary.membership != KNOWN:
         return "it needs to know who is in which group (membership known)"
     if way == BELIEVES and adversary.knowledge is None:
         return "it needs to know how values follow each other; give --knowledge DIR"
-    if way in (MATCHES, IDENTIFIES) and not views:
+    if way in (MATCHES, IDENTIFIES, RETRACES) and not views:
         return "it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
     if way == REPLAYS and not views:
         return "it tries every input of a small series; give the raw views (--truth DIR)"
     return None
+
+
+def untraceable(name: str, forming: Forming | None) -> str | None:
+    """Why an attack by who knows how people are put together cannot be made, `None` where it can."""
+    if forming is None:
+        return "nothing is told of how this publisher puts people together, so that no world is likelier than another"
+    rule = kind_of(name).retraced
+    if forming.rule in (rule, DEALT):
+        return None
+    return f"it is for groups that are {_PUT_TOGETHER[rule]}, and these are {_PUT_TOGETHER[forming.rule]}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +76,8 @@ class Means:
     """What there is to attack with: an adversary, the raw `views` of all releases, and what is attacked and how.
 
     `foreign` tables were made by another tool. `in_parts` are the attacks that an engine can make, `None` in one
-    process. `after_each`: the figures after each release are asked for.
+    process. `after_each`: the figures after each release are asked for. `forming` is how the publisher puts people
+    together.
     """
 
     adversary: Adversary
@@ -60,6 +85,7 @@ class Means:
     foreign: bool = False
     in_parts: Sequence[str] | None = None
     after_each: bool = False
+    forming: Forming | None = None
 
     def obstacle(self, name: str) -> str | None:
         """Why an attack cannot be made, `None` where it can."""
@@ -73,6 +99,8 @@ class Means:
         if way == REPLAYS and self.after_each:
             return "it has no figures after each release; use `republish attack`"
         reason = obstacle(name, self.adversary, self.views)
+        if reason is None and way == RETRACES:
+            return untraceable(name, self.forming)
         if reason is None and way == MATCHES and self.after_each and self.adversary.membership == KNOWN:
             return "it is for an adversary who does not know who is in which group (membership matched); make it alone"
         return reason

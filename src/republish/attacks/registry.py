@@ -7,9 +7,12 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from republish.errors import PolicyError
+from republish.publishers.contract import GATHERED
 
 EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "replays"
 """Excludes values from groups; weighs them by knowledge; looks for the groups that fit; runs the publisher again."""
+RETRACES = "retraces"
+"""Weighs values by how the publisher is known to put people together."""
 IDENTIFIES = "identifies"
 """Seeks no value: which row is whose, and who is there at all."""
 
@@ -18,13 +21,15 @@ class Kind(NamedTuple):
     """The module of an attack, how it goes about it, and whether it makes use of compromised people.
 
     The function is called as the attack is. One that `gives_up` seeks a second value for everyone and counts those of
-    whom it found neither that nor a proof.
+    whom it found neither that nor a proof. One that retraces does so where people are put together by the rule
+    `retraced`.
     """
 
     module: str
     way: str
     uses_known: bool = True
     gives_up: bool = False
+    retraced: str = ""
 
 
 KINDS = {
@@ -36,6 +41,7 @@ KINDS = {
     "linear": Kind("linear", EXCLUDES, gives_up=True),
     "beliefs": Kind("believing.beliefs", BELIEVES),
     "joint": Kind("believing.joint", BELIEVES),
+    "gathering": Kind("retracing.gathering", RETRACES, retraced=GATHERED),
     "matched": Kind("matching.qi_matching", MATCHES),
     "linkage": Kind("matching.linkage", IDENTIFIES, uses_known=False),
     "presence": Kind("matching.presence", IDENTIFIES, uses_known=False),

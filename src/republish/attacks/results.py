@@ -49,6 +49,10 @@ class Findings:
         each = 1.0 / np.maximum(sizes(sets), 1)
         return cls(unknowns, sets, each, each)
 
+    def unclear(self, spared: BoolArray) -> Unclear | None:
+        """What an attack with a budget did not get to the end of, of people who are not `spared`."""
+        return None
+
     def candidates_of(self, person: int, release: int) -> frozenset[int]:
         """The codes that somebody may have in a release (0, 1, ...); empty where she was not published."""
         history = self.unknowns.history

@@ -17,15 +17,26 @@ from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
 from republish.attacks.identity import IdentityResult
-from republish.attacks.registry import BELIEVES, EXCLUDES, IDENTIFIES, MATCHES, function, kind_of, names
-from republish.attacks.results import AttackResult, Findings, Unclear
+from republish.attacks.registry import (
+    BELIEVES,
+    EXCLUDES,
+    IDENTIFIES,
+    MATCHES,
+    RETRACES,
+    function,
+    kind_of,
+    names,
+)
+from republish.attacks.results import AttackResult, Findings
 from republish.attacks.source import Source
 from republish.attacks.summary import Summary
 from republish.errors import PolicyError
 from republish.inference import Reasoning
+from republish.publishers.contract import Forming
 
 if TYPE_CHECKING:
     from republish.attacks.matching.sightings import MatchedView
+    from republish.attacks.retracing.traces import Trace
     from republish.series import Series
 
 Result = AttackResult | BeliefResult | IdentityResult
@@ -34,11 +45,24 @@ _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromise
 
 @dataclass(frozen=True)
 class Target:
-    """What is attacked: a history, and where they are at hand the classes and quasi-identifiers of its people."""
+    """What is attacked: a history, and where they are at hand the classes and quasi-identifiers of its people.
+
+    `traces` hold the raw views for attacks by who knows how people were put together.
+    """
 
     history: History
     register: Register | None = None
     sightings: tuple[MatchedView, ...] | None = None
+    traces: tuple[Trace, ...] | None = None
+
+    @property
+    def forming(self) -> Forming | None:
+        """How people of the last release were put together that says so."""
+        return next((one.forming for one in (self.traces or ())[::-1] if one.forming is not None), None)
+
+    @property
+    def has_views(self) -> bool:
+        return self.sightings is not None or self.traces is not None
 
     def until(self, release: int) -> Target:
         """What could be attacked when a release (1, 2, ...) was the last one."""
@@ -46,6 +70,7 @@ class Target:
             self.history.until(release),
             None if self.register is None else self.register.until(release),
             None if self.sightings is None else self.sightings[:release],
+            None if self.traces is None else self.traces[:release],
         )
 
 
@@ -66,14 +91,18 @@ def target_of(
     published = published.snapshot()
     history = history_of(published, truth)
     ways = {kind_of(name).way for name in attacks}
-    register, sightings = None, None
+    register, sightings, traces = None, None, None
     if BELIEVES in ways and adversary.knowledge is not None:
         register = register_of(published, history, adversary.knowledge.classes, truth)
     if ways & {MATCHES, IDENTIFIES} and views is not None:
         from republish.attacks.matching.sightings import sightings_of
 
         sightings = sightings_of(published, history, views)
-    return Target(history, register, sightings)
+    if RETRACES in ways and views is not None:
+        from republish.attacks.retracing.traces import traces_of
+
+        traces = traces_of(published, history, views)
+    return Target(history, register, sightings, traces)
 
 
 def target_with_views(
@@ -92,7 +121,7 @@ def target_with_views(
 
 def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -> Result:
     """What one attack finds out about everyone it was not told of."""
-    Means(adversary, target.sightings is not None).require([name])
+    Means(adversary, target.has_views, forming=target.forming).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
     history = attacked(target.history, name)
@@ -105,14 +134,14 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         identified: IdentityResult = function(name)(history, target.sightings, m)
         return identified
     granted = history if adversary.event_lists else replace(history, events=None)
-    if kind_of(name).uses_known:
+    if kind_of(name).uses_known and kind_of(name).way != RETRACES:
         granted = granted.knowing_forgotten()
     findings = _found(replace(target, history=granted), adversary, name, known)
     nobody = np.zeros(history.people, dtype=np.bool_)
     least = history.diversity if m is None else m
     spared = known if kind_of(name).uses_known else nobody
     result = AttackResult.of(name, findings, least, spared)
-    return replace(result, unclear=_unclear(findings, spared)) if kind_of(name).gives_up else result
+    return replace(result, unclear=findings.unclear(spared))
 
 
 def attacked(history: History, name: str) -> History:
@@ -211,18 +240,13 @@ def _found(target: Target, adversary: Adversary, name: str, known: BoolArray) ->
     found: Findings
     if kind.way == MATCHES:
         found = make(target.history, target.sightings, known)
+    elif kind.way == RETRACES:
+        found = make(target.history, target.traces, known)
     elif kind.uses_known:
         found = make(target.history, known, adversary.cascade)
     else:
         found = make(target.history)
     return found
-
-
-def _unclear(findings: Findings, spared: BoolArray) -> Unclear:
-    from republish.attacks.linear import LinearFindings  # loaded where it was made
-
-    assert isinstance(findings, LinearFindings)
-    return Unclear.of(findings, spared)
 
 
 def _believed(target: Target, adversary: Adversary, name: str) -> BeliefResult:

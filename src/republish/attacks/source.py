@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from republish.publishers.contract import Forming
 from republish.release.two_tables import AnyRelease
 from republish.secret import Secret
 from republish.verify.series import PublishedSeries
@@ -18,6 +19,10 @@ class Source(PublishedSeries, Protocol):
 
     @property
     def records(self) -> Sequence[Any]: ...
+
+    @property
+    def forming(self) -> Forming | None:
+        """How its publisher puts people together, where that is told."""
 
     def release(self, number: int) -> AnyRelease: ...
 

@@ -16,6 +16,7 @@ from republish.inference import METHODS
 if TYPE_CHECKING:
     from republish.attacks import Adversary
     from republish.knowledge import Extracted, Knowledge
+    from republish.publishers.contract import Forming
 
 LIMITS = {
     "max_determined": "determined_share",
@@ -57,7 +58,8 @@ class Gate:
     attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
     the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
     their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
-    is certain. These two attacks need the raw views of earlier releases with every new one.
+    is certain. These two attacks, and those by how people are put together, need the raw views of earlier releases with
+    every new one.
     """
 
     attacks: tuple[str, ...] = ()
@@ -123,20 +125,24 @@ class Gate:
     @property
     def needs_views(self) -> bool:
         """Whether an attack looks people up by their quasi-identifiers, which a series does not keep."""
-        return any(name in OF_IDENTITIES.values() for name in self.attacks)
+        return any(name in _with_views() for name in self.attacks)
 
     def require_views(self, given: int, releases: int) -> None:
         """Refuse to go on where the raw views of so many releases are needed and others are given."""
         if self.needs_views and given != releases:
+            needing = " and ".join(name for name in self.attacks if name in _with_views())
             raise PolicyError(
-                "linkage and presence in the gate look people up by their quasi-identifiers, which a series does not "
-                f"keep: one raw view is needed of each of {releases} releases, and there are {given}; give those of "
-                "all releases so far (--truth DIR)"
+                f"{needing} in the gate need everybody's quasi-identifiers, which a series does not keep: one raw view "
+                f"is needed of each of {releases} releases, and there are {given}; give those of all releases so far "
+                "(--truth DIR)"
             )
 
-    def suiting(self, knowledge: Knowledge | Extracted | None, sensitive: bool) -> Gate:
+    def suiting(
+        self, knowledge: Knowledge | Extracted | None, sensitive: bool, forming: Forming | None = None
+    ) -> Gate:
         """The gate with its attacks chosen, where none were named; refused where one of them could never be made."""
-        from republish.attacks import without_views
+        from republish.attacks import RETRACES, names, without_views
+        from republish.attacks.choose import untraceable
         from republish.inference.joint.messages import PRODUCTS
 
         if not sensitive:
@@ -144,13 +150,17 @@ class Gate:
                 "a gate limits what is found out of sensitive values, and the schema has no sensitive column; label one"
             )
         attacks = self.attacks or self._fitting_limits(_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
-        able = (*without_views(knowledge is not None), *OF_IDENTITIES.values())
+        able = (*without_views(knowledge is not None), *_with_views())
         lacking = [name for name in attacks if name not in able]
         if lacking:
             raise PolicyError(
                 f"{lacking[0]} in the gate needs to know how values follow each other, and this publisher has no "
                 "knowledge; take js-reduce or bayframe, or another attack"
             )
+        for name in (name for name in attacks if name in names(RETRACES)):
+            reason = untraceable(name, forming)
+            if reason is not None:
+                raise PolicyError(f"{name} in the gate could never be made: {reason}; take another attack")
         if "joint" in attacks:
             _require(self.posterior in PRODUCTS, "posterior", f"one of {', '.join(PRODUCTS)} for joint")
         return replace(self, attacks=attacks)
@@ -189,6 +199,13 @@ class Gate:
         """What recipients are told: attacks, what they are granted, limits; no seed, and none of the figures."""
         granted = {"compromised": self.compromised, "event_lists": self.event_lists}
         return {"attacks": list(self.attacks), "granted": granted, "limits": self.limits}
+
+
+def _with_views() -> list[str]:
+    """The attacks of a gate that need everybody's quasi-identifiers."""
+    from republish.attacks.registry import IDENTIFIES, RETRACES, names
+
+    return names(RETRACES, IDENTIFIES)
 
 
 def limits_attack(limit: str, attack: str) -> bool:
@@ -252,7 +269,7 @@ def _require_attacks(attacks: Any) -> None:
         "attacks",
         "names",
     )
-    possible = [*without_views(), *dict.fromkeys(OF_IDENTITIES.values())]
+    possible = [*without_views(), *_with_views()]
     for name in attacks:
         kind_of(name)
         if name not in possible:

@@ -54,6 +54,23 @@ class Division:
     together: bool = False
 
 
+GATHERED, HALVED, DEALT = "gathered", "halved", "dealt"
+
+
+@dataclass(frozen=True)
+class Forming:
+    """How people who hide among the same values are put into groups: no secret to whoever reads the program.
+
+    GATHERED: groups of one row of each value, one after the other, each around a row drawn at random and then by the
+    nearest row of the next value that is left, in parts of at most `most` groups. HALVED: parts of rows are cut in two,
+    of each value the lower half along one quasi-identifier to one side, until they have at most `most` rows of a value.
+    DEALT: by chance that does not look at values, so that all worlds that a release allows are as likely as each other.
+    """
+
+    rule: str
+    most: int = 1
+
+
 class MustWait(CannotPublish):
     """The view can be published without these rows, which come with a later one."""
 
@@ -110,6 +127,11 @@ class Publisher(ABC):
     @property
     def reasoning(self) -> Reasoning | None:
         """How an adversary is taken to think, `None` where no thought is given to her."""
+        return None
+
+    @property
+    def forming(self) -> Forming | None:
+        """How people are put together, for attacks by who knows the program; `None` where that is not told."""
         return None
 
     @property

@@ -182,7 +182,9 @@ def _promises(policy: Policy) -> dict[str, Any]:
 
 def _gate(policy: Policy) -> dict[str, Any] | None:
     gate = policy.gate
-    return None if gate is None else gate.public() | {"draws": gate.draws, "sentence": gate.sentence()}
+    if gate is None:
+        return None
+    return gate.public() | {"draws": gate.draws, "sentence": gate.sentence(), "needs_views": gate.needs_views}
 
 
 def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:

@@ -45,7 +45,8 @@ def require_attackable(
         raise PolicyError(
             f"one raw view a release is needed, or none: {len(series.records)} releases, {views} views"
         )
-    Means(hers, views > 0, after_each=True).choose(attacks, with_views() if views else without_views())
+    means = Means(hers, views > 0, after_each=True, forming=series.forming)
+    means.choose(attacks, with_views() if views else without_views())
 
 
 def require_moment(series: Series, as_of: str | None) -> None:

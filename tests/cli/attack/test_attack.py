@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from republish.attacks import (
     names,
     over_time,
 )
+from republish.attacks.linear import LinearFindings
 
 pytestmark = pytest.mark.jit
 SHARED = {
@@ -56,7 +56,8 @@ def test_every_attack_has_the_same_figures(root: Path, hospital_folder: Path) ->
     assert [one["attack"] for one in (*found["summaries"], *found["identities"])] == [
         name for name in KINDS if name not in found["left_out"]
     ]
-    assert set(found["left_out"]) == {"minimality", "suppression"}
+    assert set(found["left_out"]) == {"gathering", "minimality", "suppression"}
+    assert "nothing is told of how this publisher puts people together" in found["left_out"]["gathering"]
     assert {"linear", "beliefs", "joint", "matched"} <= {one["attack"] for one in found["summaries"]}
     for one in found["summaries"]:
         budget = {"unclear"} if one["attack"] == "linear" else set()
@@ -82,7 +83,7 @@ def test_the_command_finds_what_python_finds(root: Path) -> None:
 def test_all_says_what_was_left_out_and_why(root: Path) -> None:
     found = document(root / "s")
     assert list(found["left_out"]) == [
-        "beliefs", "joint", "matched", "linkage", "presence", "minimality", "suppression"
+        "beliefs", "joint", "gathering", "matched", "linkage", "presence", "minimality", "suppression"
     ]  # fmt: skip
     assert [one["attack"] for one in found["summaries"]] == names(EXCLUDES)
     text = said(root / "s", "--attack", "all")
@@ -129,7 +130,7 @@ def test_whom_the_linear_attack_gave_up_on_is_said(root: Path, monkeypatch: pyte
     assert set(everything["summaries"][0]["unclear"]) == {"people", "undecided", "unsettled", "unsolved"}
     assert "unclear" not in everything["summaries"][1]
     unclear = Unclear(people=7, undecided=9, unsettled=3, unsolved=1200)
-    monkeypatch.setattr(sys.modules["republish.attacks.run"], "_unclear", lambda *_: unclear)
+    monkeypatch.setattr(LinearFindings, "unclear", lambda *_: unclear)
     (found,) = document(root / "s", "--attack", "linear")["summaries"]
     assert found["unclear"] == asdict(unclear)
     text = said(root / "s", "--attack", "linear")

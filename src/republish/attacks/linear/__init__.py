@@ -20,7 +20,7 @@ from republish.attacks.linear.condensed import condensed
 from republish.attacks.linear.equations import solve
 from republish.attacks.linear.likelihood import Budget, WeighedBoard, surely_open, weigh
 from republish.attacks.linear.search import _conclude, new_state
-from republish.attacks.results import Findings
+from republish.attacks.results import Findings, Unclear
 
 __all__ = ["Budget", "LinearFindings", "Stages", "linear"]
 
@@ -58,6 +58,10 @@ class LinearFindings(Findings):
 
     stages: Stages
     undecided: BoolArray
+
+    def unclear(self, spared: BoolArray) -> Unclear:
+        """Of whom it is not known whether they are determined, and what had not settled."""
+        return Unclear.of(self, spared)
 
 
 def linear(

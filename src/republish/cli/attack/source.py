@@ -51,7 +51,8 @@ class AttackSource(ABC):
     def means(self, adversary: Adversary) -> Means:
         from republish.attacks import Means
 
-        return Means(adversary, bool(self.files), foreign=self.series is None)
+        forming = None if self.series is None else self.series.forming
+        return Means(adversary, bool(self.files), foreign=self.series is None, forming=forming)
 
     @abstractmethod
     def target(self, adversary: Adversary, wanted: Sequence[str]) -> Target:
