@@ -31,10 +31,10 @@ from republish.papers.study import Figure, Lines
 from republish.publishers import Publisher
 
 PUBLISHERS: dict[str, Publisher] = {
-    "m-invariance": MInvariance(m=6),
-    "tau-safety": TauSafety(m=6),
-    "cor-split": CorSplit(m=6, n=3),
-    "cohorts": Cohorts(m=6),
+    "m-invariance": MInvariance(m=6, membership="nearest"),
+    "tau-safety": TauSafety(m=6, membership="nearest"),
+    "cor-split": CorSplit(m=6, n=3, membership="nearest"),
+    "cohorts": Cohorts(m=6, membership="nearest"),
 }
 CHURN = (0.05, 0.10, 0.33)
 COMPROMISED = (0.01, 0.04, 0.10)

@@ -10,6 +10,7 @@ import pytest
 
 from republish import (
     Category,
+    Cohorts,
     CorSplit,
     JSReduce,
     MInvariance,
@@ -21,10 +22,12 @@ from republish import (
     TauSafety,
     ValueBlind,
 )
+from republish.policy import Policy, policy_from_mapping
 from republish.publishers import Publisher
 from republish.release.forms import TwoTables
 from republish.requirements import LDiversity, Requirement
 from republish.schema import Column, Ordered
+from republish.schema.files import schema_to_mapping
 
 DOMAIN = ("a", "b", "c", "d", "e")
 
@@ -76,6 +79,35 @@ def test_about_says_what_m_invariance_and_its_kin_do_not_promise(
     said = about["not_promised_over_the_series"]
     words = ("becomes certain", "follow each other", "come back", "for the first time")
     assert [sum(word in limit for limit in said) for word in words] == [1, 1, limits, others]
+
+
+@pytest.mark.parametrize("kind", [MInvariance, TauSafety, CorSplit, Cohorts])
+def test_a_policy_that_says_nothing_of_membership_is_older_and_means_nearest(
+    tmp_path: Path, kind: type[Publisher]
+) -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    said = {
+        way: Policy(schema, kind(membership=way), 0).document()["publisher"] for way in ("random", "nearest")
+    }
+    assert said["random"] == said["nearest"] | {"membership": "random"}
+    for way, publisher in said.items():
+        read = policy_from_mapping(
+            {"publisher": publisher, "schema": schema_to_mapping(schema, {})}, tmp_path
+        )
+        assert read.publisher == kind(membership=way)
+    assert kind() == kind(membership="random")
+
+
+@pytest.mark.parametrize(("way", "told"), [("random", 0), ("nearest", 1)])
+def test_about_says_what_membership_by_distance_tells(tmp_path: Path, way: str, told: int) -> None:
+    series = Series.create(
+        tmp_path / "s", Schema("id", [Number("age")], "dx"), MInvariance(2, membership=way)
+    )
+    series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    said = about["not_promised_over_the_series"]
+    assert sum("whoever knows the program" in limit for limit in said) == told
+    assert (series.policy.publisher.told_by_choices is None) == (told == 0)
 
 
 @pytest.mark.parametrize(("insensitive", "said"), [((), 4), (("ward",), 5)])

@@ -151,6 +151,12 @@ def test_value_blind_by_hand_is_in_two_tables_and_another_publisher_in_one(hospi
     assert "why:" not in done.output and "form" not in settings(hospital_views)
 
 
+@pytest.mark.parametrize(("way", "warned"), [("random", False), ("nearest", True)])
+def test_init_warns_of_membership_by_distance(hospital_views: Path, way: str, warned: bool) -> None:
+    done = init_hospital(hospital_views, "--publisher", "tau-safety", "-p", f"membership={way}")
+    assert ("warning: Who is put with whom depends on values" in done.stdout) == warned
+
+
 def test_a_promise_that_cannot_be_kept_is_said_before_there_is_a_series(tmp_path: Path) -> None:
     rows = "".join(f"P{i},{20 + i % 50},{'flu' if i % 3 else 'cold'}\n" for i in range(60))
     (tmp_path / "v.csv").write_text(f"patient,age,disease\n{rows}")

@@ -54,7 +54,7 @@ class SignaturePublisher(Publisher):
     membership: str = "nearest"
     zone: int | None = None
     protects_series: ClassVar[bool] = True
-    groups_of_zone: ClassVar[int] = 50
+    groups_of_zone: ClassVar[int] = 75
     """A zone of so many groups needs few counterfeits, and blurs no more than nearest rows do (docs/frontier.md)."""
 
     def __post_init__(self) -> None:

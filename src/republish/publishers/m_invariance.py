@@ -37,7 +37,7 @@ class MInvariance(SignaturePublisher):
     """Groups of at least `m` different values, the same values for everyone who stays.
 
     With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature,
-    fifty times m where not given, or more.
+    75 times m where not given, or more.
     """
 
     m: int = 4

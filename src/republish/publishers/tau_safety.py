@@ -78,7 +78,7 @@ class TauSafety(SignaturePublisher):
     to know, it is computed before every release.
 
     With `membership` "random" people are dealt by chance, in one table inside zones of about `zone` people who need a
-    signature, fifty times m where not given.
+    signature, 75 times m where not given.
 
     With `newcomers`, people are published when so many need a signature at once, and a value that was never published
     hides among so many (docs/new-values.md).
