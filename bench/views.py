@@ -20,7 +20,7 @@ BLIND = {
     "census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
     "calm census": {"batches": "closed", "size": 60, "n": 6, "m": 4},
     "hospital": {"batches": "open", "size": 300, "n": 5, "m": 4},
-    "adult": {"batches": "closed", "size": 60, "n": 5, "m": 3},
+    "adult": {"batches": "closed", "size": 60, "n": 5, "m": 2},
     "wages": {"batches": "open", "size": 60, "n": 5, "m": 3},
 }
 """How value-blind batches are made on each series."""

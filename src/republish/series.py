@@ -25,7 +25,6 @@ from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.policy import Policy, read_policy
 from republish.publishers import Publisher
-from republish.publishers.contract import Forming
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
 from republish.publishing.policy_record import (
@@ -157,9 +156,9 @@ class Series:
         return self.policy.reasoning
 
     @property
-    def forming(self) -> Forming | None:
-        """How the publisher puts people together, where it tells."""
-        return self.policy.publisher.forming
+    def publisher(self) -> Publisher:
+        """What makes its releases."""
+        return self.policy.publisher
 
     def memory(self) -> Memory:
         """What is remembered of everyone published so far."""

@@ -13,7 +13,7 @@ from republish.attacks.choose import Choice, Means, obstacle, with_views, withou
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, history_of
-from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence
+from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence, ToldApart
 from republish.attacks.registry import (
     BELIEVES,
     EXCLUDES,
@@ -22,6 +22,7 @@ from republish.attacks.registry import (
     MATCHES,
     REPLAYS,
     RETRACES,
+    SWAPS,
     names,
 )
 from republish.attacks.results import AttackResult, Exposure, Findings, Unclear
@@ -52,6 +53,7 @@ __all__ = [
     "MEMBERSHIPS",
     "REPLAYS",
     "RETRACES",
+    "SWAPS",
     "Adversary",
     "AdversaryOptions",
     "AttackResult",
@@ -75,6 +77,7 @@ __all__ = [
     "Table",
     "Target",
     "Told",
+    "ToldApart",
     "Unclear",
     "attack",
     "attack_beliefs",

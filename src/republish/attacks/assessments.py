@@ -132,7 +132,7 @@ def assess(
     hers = informed(adversary, stored)
     if views is not None and len(views) != releases:
         raise PolicyError(f"one raw view a release is needed: {releases} releases, {len(views)} views")
-    means = Means(hers, views is not None, after_each=True, forming=stored.forming)
+    means = Means(hers, views is not None, after_each=True, forming=stored.publisher.forming)
     wanted, left_out = means.choose(names, without_views() if views is None else with_views())
     target = _target(stored, views, hers, wanted, left_out if names is None else None)
     if series.ledger.head.digest != head:

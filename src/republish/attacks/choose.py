@@ -15,6 +15,7 @@ from republish.attacks.registry import (
     MATCHES,
     REPLAYS,
     RETRACES,
+    SWAPS,
     kind_of,
     names,
 )
@@ -56,6 +57,8 @@ def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
         return "it needs to know how values follow each other; give --knowledge DIR"
     if way in (MATCHES, IDENTIFIES, RETRACES) and not views:
         return "it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
+    if way == SWAPS and not views:
+        return "it exchanges values and publishes again; give the raw views (--truth DIR)"
     if way == REPLAYS and not views:
         return "it tries every input of a small series; give the raw views (--truth DIR)"
     return None
@@ -94,7 +97,7 @@ class Means:
             return "it needs all people and releases at once"
         if way == BELIEVES and self.foreign:
             return NO_CLASSES
-        if way == REPLAYS and self.foreign:
+        if way in (REPLAYS, SWAPS) and self.foreign:
             return "the publisher of another tool's tables cannot be run again"
         if way == REPLAYS and self.after_each:
             return "it has no figures after each release; use `republish attack`"
@@ -125,7 +128,11 @@ class Means:
         """The attacks that were named, or all `among` which she can choose; refused where she can make none."""
         if attacks is not None:
             return Choice(self.require(attacks), {})
-        reasons = {name: reason for name in among if (reason := self.obstacle(name)) is not None}
+        asked = dict.fromkeys(
+            names(SWAPS), "it publishes every release again for every pair; name it to have it made"
+        )
+        found = {name: self.obstacle(name) or asked.get(name) for name in among}
+        reasons = {name: reason for name, reason in found.items() if reason is not None}
         if len(reasons) == len(among):
             raise PolicyError(f"no attack can be made with what is given. {_grouped(reasons)}")
         return Choice([name for name in among if name not in reasons], reasons)

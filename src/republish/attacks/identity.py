@@ -1,4 +1,4 @@
-"""What attacks found that seek no value: whose row is whose, and who is in a release at all; numbers without names."""
+"""What attacks found that seek no value: whose row is whose, who is in a release, who of two has which; no names."""
 
 from __future__ import annotations
 
@@ -59,8 +59,24 @@ class Presence:
         return self.shown_present if self.absent else 0.0
 
 
-Identity = Linked | Presence
-IDENTITIES: dict[str, type[Linked] | type[Presence]] = {"linkage": Linked, "presence": Presence}
+@dataclass(frozen=True)
+class ToldApart:
+    """Of so many `pairs` of people whose values were exchanged, the share whom somebody tells apart.
+
+    She knows the program and everything but which of two values is whose: the publisher makes other groups if the two
+    are exchanged.
+    """
+
+    pairs: int
+    told_apart: float
+
+
+Identity = Linked | Presence | ToldApart
+IDENTITIES: dict[str, type[Linked] | type[Presence] | type[ToldApart]] = {
+    "linkage": Linked,
+    "presence": Presence,
+    "swap": ToldApart,
+}
 """The figures of every attack that seeks no value."""
 
 
@@ -125,6 +141,20 @@ class IdentityResult:
             "overall": asdict(self.overall),
             "releases": [{"release": i, **asdict(part)} for i, part in enumerate(self.releases, 1)],
         }
+
+
+def exchanged(parts: Sequence[Identity]) -> IdentityResult:
+    """The result of pairs exchanged in each release; in the summary a pair counts as one of the people.
+
+    A pair is `determined` that is told apart; of the others she is as sure as of a coin.
+    """
+    releases = [part for part in parts if isinstance(part, ToldApart)]
+    apart = [np.arange(part.pairs) < round(part.told_apart * part.pairs) for part in releases]
+    every = np.concatenate([np.zeros(0, dtype=np.bool_), *apart])
+    each = tuple(summed(np.where(one, 1.0, 0.5), one, None) for one in apart)
+    overall = summed(np.where(every, 1.0, 0.5), every, None)
+    figures = ToldApart(len(every), mean(every))
+    return IdentityResult("swap", figures, tuple(releases), overall, each, np.zeros(0))
 
 
 def mean(items: FloatArray | BoolArray) -> float:

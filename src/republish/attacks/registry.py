@@ -15,6 +15,8 @@ RETRACES = "retraces"
 """Weighs values by how the publisher is known to put people together."""
 IDENTIFIES = "identifies"
 """Seeks no value: which row is whose, and who is there at all."""
+SWAPS = "swaps"
+"""Exchanges the values of two people and publishes again."""
 
 
 class Kind(NamedTuple):
@@ -47,6 +49,7 @@ KINDS = {
     "presence": Kind("matching.presence", IDENTIFIES, uses_known=False),
     "minimality": Kind("replaying.input_enumeration", REPLAYS),
     "suppression": Kind("replaying.input_enumeration", REPLAYS),
+    "swap": Kind("replaying.swap", SWAPS, uses_known=False),
 }
 """Every attack, from what it needs least to know to what it needs most."""
 

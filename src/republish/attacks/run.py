@@ -16,13 +16,14 @@ from republish.attacks.believing.register import Register, granted_view, registe
 from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
-from republish.attacks.identity import IdentityResult
+from republish.attacks.identity import IdentityResult, ToldApart, exchanged
 from republish.attacks.registry import (
     BELIEVES,
     EXCLUDES,
     IDENTIFIES,
     MATCHES,
     RETRACES,
+    SWAPS,
     function,
     kind_of,
     names,
@@ -36,6 +37,7 @@ from republish.publishers.contract import Forming
 
 if TYPE_CHECKING:
     from republish.attacks.matching.sightings import MatchedView
+    from republish.attacks.replaying.replay import Replay
     from republish.attacks.retracing.traces import Trace
     from republish.series import Series
 
@@ -47,13 +49,15 @@ _NEEDS_TRUTH = "true values are needed to tell the adversary those of compromise
 class Target:
     """What is attacked: a history, and where they are at hand the classes and quasi-identifiers of its people.
 
-    `traces` hold the raw views for attacks by who knows how people were put together.
+    `traces` hold the raw views for attacks by who knows how people were put together, `replay` the publisher for those
+    that publish again.
     """
 
     history: History
     register: Register | None = None
     sightings: tuple[MatchedView, ...] | None = None
     traces: tuple[Trace, ...] | None = None
+    replay: Replay | None = None
 
     @property
     def forming(self) -> Forming | None:
@@ -71,6 +75,7 @@ class Target:
             None if self.register is None else self.register.until(release),
             None if self.sightings is None else self.sightings[:release],
             None if self.traces is None else self.traces[:release],
+            self.replay,
         )
 
 
@@ -91,18 +96,22 @@ def target_of(
     published = published.snapshot()
     history = history_of(published, truth)
     ways = {kind_of(name).way for name in attacks}
-    register, sightings, traces = None, None, None
+    register, sightings, traces, replay = None, None, None, None
     if BELIEVES in ways and adversary.knowledge is not None:
         register = register_of(published, history, adversary.knowledge.classes, truth)
     if ways & {MATCHES, IDENTIFIES} and views is not None:
         from republish.attacks.matching.sightings import sightings_of
 
         sightings = sightings_of(published, history, views)
-    if RETRACES in ways and views is not None:
+    if ways & {RETRACES, SWAPS} and views is not None:
         from republish.attacks.retracing.traces import traces_of
 
         traces = traces_of(published, history, views)
-    return Target(history, register, sightings, traces)
+    if SWAPS in ways and views is not None:
+        from republish.attacks.replaying.replay import Replay
+
+        replay = Replay(published.publisher, published.secret())
+    return Target(history, register, sightings, traces, replay)
 
 
 def target_with_views(
@@ -124,6 +133,10 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
     Means(adversary, target.has_views, forming=target.forming).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
+    if kind_of(name).way == SWAPS:
+        assert target.replay is not None
+        swapped: IdentityResult = function(name)(target.replay, [one.view for one in target.traces or ()])
+        return swapped
     history = attacked(target.history, name)
     known = adversary.known(history)
     if known.any() and history.truth is None:
@@ -174,9 +187,14 @@ def results_over_time(
     them all: give that result as `last` where it is at hand, and it is not made again.
     """
     releases = target.history.releases
+    if kind_of(name).way == SWAPS:  # later releases change nothing in what is found of earlier ones
+        last = last or run(target, adversary, name)
     for release in range(1, releases + 1):
-        made = last if release == releases else None
-        yield made or run(target.until(release), adversary, name)
+        if isinstance(last, IdentityResult) and isinstance(last.overall, ToldApart):
+            yield exchanged(last.releases[:release])
+        else:
+            made = last if release == releases else None
+            yield made or run(target.until(release), adversary, name)
         if progress is not None:
             progress(release, releases)
 

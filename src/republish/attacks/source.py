@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from republish.publishers.contract import Forming
+from republish.publishers.contract import Publisher
 from republish.release.two_tables import AnyRelease
 from republish.secret import Secret
 from republish.verify.series import PublishedSeries
@@ -21,8 +21,8 @@ class Source(PublishedSeries, Protocol):
     def records(self) -> Sequence[Any]: ...
 
     @property
-    def forming(self) -> Forming | None:
-        """How its publisher puts people together, where that is told."""
+    def publisher(self) -> Publisher:
+        """What made its releases, which is no secret."""
 
     def release(self, number: int) -> AnyRelease: ...
 

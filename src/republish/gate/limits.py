@@ -30,6 +30,7 @@ LIMITS = {
     "max_below_k": "below_k",
     "max_shown_present": "surely_present",
     "max_shown_absent": "shown_absent",
+    "max_told_apart": "told_apart",
 }
 """Every limit and the figure that it limits."""
 
@@ -38,6 +39,7 @@ OF_IDENTITIES = {
     "max_below_k": "linkage",
     "max_shown_present": "presence",
     "max_shown_absent": "presence",
+    "max_told_apart": "swap",
 }
 """Limits on what is found without a thought of values, and the attack that each is about."""
 
@@ -58,8 +60,8 @@ class Gate:
     attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
     the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
     their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
-    is certain. These two attacks, and those by how people are put together, need the raw views of earlier releases with
-    every new one.
+    is certain; by swap, of pairs who are told apart. These attacks, and those by how people are put together, need the
+    raw views of earlier releases with every new one.
     """
 
     attacks: tuple[str, ...] = ()
@@ -83,6 +85,7 @@ class Gate:
     max_below_k: float | None = None
     max_shown_present: float | None = None
     max_shown_absent: float | None = None
+    max_told_apart: float | None = None
 
     def __post_init__(self) -> None:
         _require_attacks(self.attacks)
@@ -203,16 +206,16 @@ class Gate:
 
 def _with_views() -> list[str]:
     """The attacks of a gate that need everybody's quasi-identifiers."""
-    from republish.attacks.registry import IDENTIFIES, RETRACES, names
+    from republish.attacks.registry import IDENTIFIES, RETRACES, SWAPS, names
 
-    return names(RETRACES, IDENTIFIES)
+    return names(RETRACES, IDENTIFIES, SWAPS)
 
 
 def limits_attack(limit: str, attack: str) -> bool:
     """Whether a limit is about an attack: only some seek values, and only some say whom they gave up on."""
-    from republish.attacks.registry import IDENTIFIES, kind_of
+    from republish.attacks.registry import IDENTIFIES, SWAPS, kind_of
 
-    if limit in OF_IDENTITIES or kind_of(attack).way == IDENTIFIES:
+    if limit in OF_IDENTITIES or kind_of(attack).way in (IDENTIFIES, SWAPS):
         return OF_IDENTITIES.get(limit) == attack
     return limit != "max_undecided" or kind_of(attack).gives_up
 

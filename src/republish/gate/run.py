@@ -21,7 +21,7 @@ from republish.inference import Reasoning
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers.contract import Forming
+from republish.publishers.contract import Publisher
 from republish.release.two_tables import AnyRelease
 from republish.schema import Schema
 from republish.secret import Secret
@@ -87,8 +87,8 @@ class WithDraft:
         return self._series.reasoning
 
     @property
-    def forming(self) -> Forming | None:
-        return self._series.forming
+    def publisher(self) -> Publisher:
+        return self._series.publisher
 
     def release(self, number: int) -> AnyRelease:
         return self._series.release(number) if number <= self._count else self._coming.release

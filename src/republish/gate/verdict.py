@@ -27,8 +27,9 @@ _OF_PEOPLE = {
     "max_below_k": "are with fewer others than the smallest cell holds in the cells that were theirs",
     "max_shown_present": "are present for certain",
     "max_shown_absent": "are absent for certain",
+    "max_told_apart": "are told apart by who knows the program and all other values",
 }
-_COUNTED = {"max_shown_present": "present", "max_shown_absent": "absent"}
+_COUNTED = {"max_shown_present": "present", "max_shown_absent": "absent", "max_told_apart": "pairs"}
 _OF_ALL = {"max_mean_confidence": "the mean confidence", "max_gain": "the mean gain"}
 
 
@@ -93,7 +94,7 @@ class LimitBreach:
 
     @property
     def among(self) -> int:
-        """Of how many people the figure is; of presence, how often somebody was there, or not."""
+        """Of how many people the figure is; of presence, how often somebody was there, or not; of swap, pairs."""
         identity = self.found.identity
         counted = _COUNTED.get(self.limit, "people")
         return int(getattr(self.found.summary if identity is None else identity, counted))
@@ -113,7 +114,7 @@ class LimitBreach:
         start = f"{self.limit}={self.allowed:g}, {self.found.attack}: "
         if self.limit in _OF_PEOPLE:
             return (
-                f"{start}{self.people:,} of {everyone} people ({figure:.2%}) {_OF_PEOPLE[self.limit]}, "
+                f"{start}{self.people:,} of {everyone} {self._counted} ({figure:.2%}) {_OF_PEOPLE[self.limit]}, "
                 f"{100 * self.excess:.2f} points too many{self._besides()}"
             )
         if self.limit == "max_confidence":
@@ -124,6 +125,10 @@ class LimitBreach:
         return (
             f"{start}{_OF_ALL[self.limit]} over {everyone} people is {figure:.4f}, {self.excess:.4f} too high"
         )
+
+    @property
+    def _counted(self) -> str:
+        return "pairs" if _COUNTED.get(self.limit) == "pairs" else "people"
 
     def _besides(self) -> str:
         more = self.found.undecided if self.limit == "max_determined" else 0

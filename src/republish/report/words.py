@@ -193,6 +193,7 @@ ATTACKS = {
     "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",
     "minimality": "runs the publisher again on every possible input of a small series",
     "suppression": "concludes from who was left out",
+    "swap": "lets two people of a group exchange their values and runs the publisher again",
 }
 
 IDENTITIES = {
@@ -214,6 +215,10 @@ IDENTITIES = {
         "shown_absent": "absent people of whom that is certain: no cell admits them",
         "mean_present": "mean probability to be present, of those who are",
         "mean_absent": "mean probability to be present, of those who are not",
+    },
+    "swap": {
+        "told_apart": "pairs of a group whom somebody tells apart who knows the program and all but who of two has "
+        "which value",
     },
 }
 """The figures of attacks that seek no value; shares, but for medians."""
@@ -271,6 +276,7 @@ LIMITS = {
     "max_mean_confidence": "mean confidence",
     "max_gain": "mean gain",
     "max_alone": "share of people whose rows lead to them alone",
+    "max_told_apart": "share of pairs of a group whom somebody tells apart who knows the program and all other values",
     "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
     "max_shown_present": "share of present people of whom that is certain",
     "max_shown_absent": "share of absent people of whom that is certain",

@@ -45,7 +45,7 @@ def require_attackable(
         raise PolicyError(
             f"one raw view a release is needed, or none: {len(series.records)} releases, {views} views"
         )
-    means = Means(hers, views > 0, after_each=True, forming=series.forming)
+    means = Means(hers, views > 0, after_each=True, forming=series.publisher.forming)
     means.choose(attacks, with_views() if views else without_views())
 
 

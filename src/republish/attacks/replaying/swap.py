@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from republish.arrays import IntArray
+from republish.attacks.identity import IdentityResult, ToldApart, exchanged
 from republish.attacks.replaying.replay import Replay
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import Grouping
@@ -32,6 +33,8 @@ from republish.secret import pseudonym_texts
 
 _Rows = tuple[int, int]
 _Exchange = Callable[[Microdata, _Rows], Microdata]
+PAIRS = 40
+"""How many pairs exchange values in every release."""
 
 
 class Swapped(NamedTuple):
@@ -42,7 +45,13 @@ class Swapped(NamedTuple):
     told_apart: int
 
 
-def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = 40, seed: int = 0) -> list[Swapped]:
+def swap(replay: Replay, views: Sequence[Microdata]) -> IdentityResult:
+    """The share of pairs whom anybody tells apart who knows the program and all else, of every release."""
+    tested = swap_test(replay, views)
+    return exchanged([ToldApart(one.pairs, one.told_apart / max(one.pairs, 1)) for one in tested])
+
+
+def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = PAIRS, seed: int = 0) -> list[Swapped]:
     """What a series of all views shows of so many exchanges in every release, fewer where there are no more pairs.
 
     Raises:
@@ -52,7 +61,7 @@ def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = 40, seed:
     if any(view.people is None for view in views):
         raise PolicyError("the swap test follows people over releases; give views with pseudonyms")
     run = _Run(replay, tuple(views), seed)
-    before, made = run.published(Memory.empty(), 0, views)
+    before, made = run.published()
     rng = np.random.default_rng(seed)
     found = []
     for last in range(len(views)):
@@ -72,36 +81,38 @@ class _Run:
     views: tuple[Microdata, ...]
     seed: int
 
-    def published(
-        self, memory: Memory, first: int, views: Sequence[Microdata]
-    ) -> tuple[list[Memory], list[Grouping]]:
-        """The memory before each of some views, the first of which has this number, and how they are grouped."""
-        before, made = [], []
-        for number, view in enumerate(views, start=first + 1):
-            before.append(memory)
-            publisher, secret = self.replay.publisher, self.replay.secret
-            grouping = publisher.publish(view, memory, np.random.default_rng([self.seed, number]))
+    def published(self) -> tuple[list[Memory], list[Grouping]]:
+        """The memory before each of the views, and how they are grouped."""
+        before, made = [Memory.empty()], []
+        for number, view in enumerate(self.views):
+            grouping, memory = self.step(number, view, before[-1])
             made.append(grouping)
-            seen = sight(view, view.row_digests(secret), grouping.group + 1, number, memory)
-            memory = publisher.remember(view, grouping, memory.merged(seen))
+            before.append(memory)
         return before, made
+
+    def step(self, number: int, view: Microdata, memory: Memory) -> tuple[Grouping, Memory]:
+        """How a view (0, 1, ...) is grouped, and the memory after it."""
+        publisher, secret = self.replay.publisher, self.replay.secret
+        grouping = publisher.publish(view, memory, np.random.default_rng([self.seed, number + 1]))
+        seen = sight(view, view.row_digests(secret), grouping.group + 1, number + 1, memory)
+        return grouping, publisher.remember(view, grouping, memory.merged(seen))
 
     def tells_apart(
         self, before: list[Memory], made: list[Grouping], rows: list[_Rows | None], exchange: _Exchange
     ) -> bool:
         """Whether the releases up to the last of `rows` differ if two people, in these rows, exchange values."""
         first = next(i for i, both in enumerate(rows) if both is not None)
-        since = rows[first:]
-        views = zip(self.views[first : len(rows)], since, strict=True)
-        try:
-            _, again = self.published(
-                before[first], first, [view if both is None else exchange(view, both) for view, both in views]
-            )
-        except CannotPublish:
-            return True
-        # Both were in one group: if they are again, it does not matter which of the two rows is whose.
-        alike = zip(made[first:], again, since, strict=False)
-        return any(_public(one) != _public(other) or _parted(other, both) for one, other, both in alike)
+        memory = before[first]
+        for number, both in enumerate(rows[first:], start=first):
+            view = self.views[number] if both is None else exchange(self.views[number], both)
+            try:
+                again, memory = self.step(number, view, memory)
+            except CannotPublish:
+                return True
+            # Both were in one group: if they are again, it does not matter which of the two rows is whose.
+            if _public(again) != _public(made[number]) or _parted(again, both):
+                return True
+        return False
 
 
 def _exchange_values(view: Microdata, both: _Rows) -> Microdata:

@@ -69,7 +69,7 @@ def traces_of(series: Source, history: History, views: Sequence[Any] | None) -> 
         names = pseudonym_texts(view.people).to_frame("person")
         place = names.join(index, on="person", how="left", maintain_order="left")["index"]
         person = place.cast(pl.Int64).fill_null(-1).to_numpy()
-        found.append(Trace(view, person, None if record.adopted else series.forming))
+        found.append(Trace(view, person, None if record.adopted else series.publisher.forming))
     return tuple(found)
 
 

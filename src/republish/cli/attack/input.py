@@ -98,7 +98,7 @@ class SeriesAttack:
 
 def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int, int], None]) -> SeriesAttack:
     """Make the attacks that were asked for, or all that can be made with what is given."""
-    from republish.attacks import BELIEVES, IDENTIFIES, REPLAYS
+    from republish.attacks import BELIEVES, IDENTIFIES, REPLAYS, SWAPS
     from republish.attacks import names as names_of
     from republish.cli.attack.replay import replayed
     from republish.cli.attack.source import source_of
@@ -114,7 +114,7 @@ def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int,
             if options.attacks is not None:
                 raise PolicyError(f"{' and '.join(again)} cannot be made: {problem}") from None
             left_out |= dict.fromkeys(again, str(problem))
-    identifying = [name for name in chosen if name in names_of(IDENTIFIES)]
+    identifying = [name for name in chosen if name in names_of(IDENTIFIES, SWAPS)]
     wanted = [name for name in chosen if name not in (*again, *identifying)]
     believers = bool(wanted) and set(wanted) <= set(names_of(BELIEVES))
     follow = options.over_time or (options.plot is not None and not believers)

@@ -36,7 +36,7 @@ class AttackOptions:
     )
     truth: Path | None = option(
         None,
-        "Folder of raw views to score by, instead of what the series remembers; attacks by quasi-identifiers need it.",
+        "Folder of raw views to score by, instead of what the series remembers; some attacks need them.",
     )
     schema: Path | None = option(None, "For tables of another tool: their schema.toml; needs --truth.")
     knowledge: Path | None = option(

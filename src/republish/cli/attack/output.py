@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         BeliefResult,
         Believed,
         History,
+        Identity,
         IdentityResult,
         Linked,
-        Presence,
         SeriesMeasures,
         Unclear,
     )
@@ -113,7 +113,7 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
 
 def say_identities(found: Sequence[IdentityResult]) -> None:
     """What those found who seek no value, of all releases and of each."""
-    from republish.attacks import Linked
+    from republish.attacks import Linked, ToldApart
 
     for one in found:
         parts = [("all", one.overall), *enumerate(one.releases, start=1)]
@@ -125,6 +125,12 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
                 "quasi-identifiers and in which releases she is"
             )
             _say_insensitive(one.overall)
+        elif isinstance(one.overall, ToldApart):
+            say_table(("swap", "pairs", "told apart"), [(i, *asdict(part).values()) for i, part in parts])
+            say(
+                "two people of a group exchange their values and the publisher runs again with the same chance; told "
+                "apart: the share of pairs with whom anything public but values differs then"
+            )
         else:
             say_table(("presence", *_PRESENCE), [(i, *asdict(part).values()) for i, part in parts])
             say(
@@ -134,7 +140,7 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
             )
 
 
-def _linked(part: Linked | Presence) -> tuple[Any, ...]:
+def _linked(part: Identity) -> tuple[Any, ...]:
     figures = list(asdict(part).values())
     return (figures[0], *figures[2:7])
 

@@ -51,7 +51,7 @@ class AttackSource(ABC):
     def means(self, adversary: Adversary) -> Means:
         from republish.attacks import Means
 
-        forming = None if self.series is None else self.series.forming
+        forming = None if self.series is None else self.series.publisher.forming
         return Means(adversary, bool(self.files), foreign=self.series is None, forming=forming)
 
     @abstractmethod

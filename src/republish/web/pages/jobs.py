@@ -170,7 +170,7 @@ class JobPages(Page):
     def attack(
         self, request: Request, error: Any = None, form: Mapping[str, Any] | None = None, status: int = 200
     ) -> Response:
-        from republish.attacks import IDENTIFIES, RETRACES, names, without_views
+        from republish.attacks import IDENTIFIES, RETRACES, SWAPS, names, without_views
 
         found = self.desk.one(request.path_params["name"])
         made = [
@@ -178,7 +178,9 @@ class JobPages(Page):
             for one, current in zip(found.assessments, found.current, strict=True)
         ][::-1]
         known = found.publisher.get("knowledge")
-        able = {name: ATTACKS[name] for name in (*without_views(bool(known)), *names(RETRACES, IDENTIFIES))}
+        able = {
+            name: ATTACKS[name] for name in (*without_views(bool(known)), *names(RETRACES, IDENTIFIES, SWAPS))
+        }
         asked = form or {
             "compromised": 4,
             "event_lists": True,
