@@ -23,7 +23,7 @@ from republish.memory.memory import Memory
 from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import fill_buckets, halved, recall
 from republish.publishers._signatures import SignaturePublisher
-from republish.publishers.contract import Division, KeptSignatures
+from republish.publishers.contract import HALVED, Division, Forming, KeptSignatures
 from republish.requirements import Requirement
 
 
@@ -47,6 +47,11 @@ class MInvariance(SignaturePublisher):
     def division(self) -> Division:
         """Whoever stays with the same value keeps the signature."""
         return Division(signatures=KeptSignatures(self.m, present=True))
+
+    @property
+    def forming(self) -> Forming | None:
+        """Buckets are halved until every part is a group."""
+        return Forming(HALVED)
 
     def in_two_tables(self) -> Self:
         """Refuse: the promise does not hold against an adversary who knows who came back, and two tables grant that."""
