@@ -38,28 +38,21 @@ class BucketCuts(NamedTuple):
 @kernel
 def misplaced(tree: BucketCuts, value: Int64Array, cut: int, v: int) -> int:
     """How many rows of a value are on the wrong side of a cut, and by how many too many or too few went left."""
-    first, last = tree.start[cut], tree.start[cut + 1]
-    left, held = 0, 0
-    for i in range(first, last):
-        if value[tree.entry[i]] == v:
-            held += 1
-            left += not tree.right[i]
-    taken = max(held * tree.lower[cut] // tree.levels[cut], held - (tree.levels[cut] - tree.lower[cut]))
-    best = held
-    above, below = left, 0  # on the left above the threshold, on the right below it
-    i = first
+    last = tree.start[cut + 1]
+    left, right = 0, 0  # so far, the lowest first
+    best = 0  # by how much fewer are wrong at the best threshold than below all
+    i = tree.start[cut]
     while i < last:
-        j, lefts, rights = i, 0, 0
-        while j < last and tree.x[j] == tree.x[i]:
-            if value[tree.entry[j]] == v:
-                lefts += not tree.right[j]
-                rights += tree.right[j]
-            j += 1
-        above -= lefts
-        best = min(best, above + below)
-        below += rights
-        i = j
-    wrong: int = best + abs(left - taken)
+        x, before = tree.x[i], right
+        while i < last and tree.x[i] == x:
+            if value[tree.entry[i]] == v:
+                right += tree.right[i]
+                left += not tree.right[i]
+            i += 1
+        best = min(best, before - left)
+    held, lower, levels = left + right, tree.lower[cut], tree.levels[cut]
+    taken = max(held * lower // levels, held - (levels - lower))
+    wrong: int = left + best + abs(left - taken)
     return wrong
 
 
