@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from republish.errors import PolicyError
-from republish.publishers.contract import GATHERED
+from republish.publishers.contract import GATHERED, HALVED
 
 EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "replays"
 """Excludes values from groups; weighs them by knowledge; looks for the groups that fit; runs the publisher again."""
@@ -44,6 +44,7 @@ KINDS = {
     "beliefs": Kind("believing.beliefs", BELIEVES),
     "joint": Kind("believing.joint", BELIEVES),
     "gathering": Kind("retracing.gathering", RETRACES, retraced=GATHERED),
+    "halving": Kind("retracing.halving", RETRACES, retraced=HALVED),
     "matched": Kind("matching.qi_matching", MATCHES),
     "linkage": Kind("matching.linkage", IDENTIFIES, uses_known=False),
     "presence": Kind("matching.presence", IDENTIFIES, uses_known=False),

@@ -188,6 +188,7 @@ ATTACKS = {
     "beliefs": "weighs values by how they follow each other, release by release",
     "joint": "weighs values by how they follow each other, all releases at once",
     "gathering": "knows the program and asks in which worlds groups that grow by the nearest row become these",
+    "halving": "knows the program and asks in which worlds cuts at a threshold of every value leave these groups",
     "matched": "does not know who is in which group and looks for groups that fit",
     "linkage": "follows the rows of a person over releases by their cells, without a thought of values",
     "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",

@@ -15,8 +15,9 @@ from republish import Mondrian, PolicyError, Series, TauSafety
 from republish.attacks import Adversary, AttackResult, Means, attack, over_time, run, target_with_views
 from republish.attacks.replaying.input_enumeration import Options, try_inputs
 from republish.attacks.replaying.replay import Replay
-from republish.attacks.retracing.gathering import Effort, gathering
+from republish.attacks.retracing.gathering import gathering
 from republish.attacks.retracing.traces import Trace
+from republish.attacks.retracing.weighing import Effort
 from republish.errors import LimitBroken
 from republish.gate.limits import Gate
 from republish.memory.memory import Memory

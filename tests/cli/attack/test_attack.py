@@ -56,7 +56,7 @@ def test_every_attack_has_the_same_figures(root: Path, hospital_folder: Path) ->
     assert [one["attack"] for one in (*found["summaries"], *found["identities"])] == [
         name for name in KINDS if name not in found["left_out"]
     ]
-    assert set(found["left_out"]) == {"gathering", "minimality", "suppression", "swap"}
+    assert set(found["left_out"]) == {"gathering", "halving", "minimality", "suppression", "swap"}
     assert "nothing is told of how this publisher puts people together" in found["left_out"]["gathering"]
     assert {"linear", "beliefs", "joint", "matched"} <= {one["attack"] for one in found["summaries"]}
     for one in found["summaries"]:
@@ -83,7 +83,8 @@ def test_the_command_finds_what_python_finds(root: Path) -> None:
 def test_all_says_what_was_left_out_and_why(root: Path) -> None:
     found = document(root / "s")
     assert list(found["left_out"]) == [
-        "beliefs", "joint", "gathering", "matched", "linkage", "presence", "minimality", "suppression", "swap",
+        "beliefs", "joint", "gathering", "halving", "matched", "linkage", "presence", "minimality", "suppression",
+        "swap",
     ]  # fmt: skip
     assert [one["attack"] for one in found["summaries"]] == names(EXCLUDES)
     text = said(root / "s", "--attack", "all")

@@ -19,9 +19,9 @@ from republish.attacks.retracing.precedence import (
     OrderedWorld,
     add,
     compare,
+    count_broken,
     distances,
     find,
-    keeps_all,
     nearer,
     ordered_world,
 )
@@ -43,14 +43,16 @@ class Handful(NamedTuple):
 @kernel
 def walk(
     crowd: Crowd, world: Int64Array, order: Int64Array, costs: FloatArray, seed: int, counts: Int64Array
-) -> None:
+) -> float:
     """Walk through orders and worlds from anywhere, a sweep for each cost of a broken precedence.
 
     While the cost is what it is in the end, count who has which value: in all worlds, `counts[0]`, and in those of
-    which the order breaks no precedence, `counts[1]`. `world` and `order` are changed.
+    which the order breaks no precedence, `counts[1]`. `world` and `order` are changed. How many precedences are broken
+    meanwhile, on average.
     """
     np.random.seed(seed)
     n, w = world.shape
+    broken, turns = 0, 0
     for g in range(n):
         _shuffle(crowd, world[g])
     state = ordered_world(crowd, world, order)
@@ -62,11 +64,14 @@ def walk(
                 _hand_out(crowd, state, block, cost)
             _move(state, g, compare(crowd, state, g), cost)
         if cost == costs[-1]:
-            whole = keeps_all(crowd, state)
+            found = count_broken(crowd, state)
+            broken += found
+            turns += 1
             for g in range(n):
                 for p in range(w):
                     counts[0, world[g, p], p] += 1
-                    counts[1, world[g, p], p] += whole
+                    counts[1, world[g, p], p] += found == 0
+    return broken / turns
 
 
 @kernel

@@ -12,9 +12,7 @@ from republish.microdata import FLAT, INTERVAL, MISSING, Axis, Microdata
 def crowd_of(view: Microdata, row: IntArray, fixed: BoolArray) -> Crowd:
     """The entries of some rows of a view, -1 for nobody; the value of those that are `fixed` is known."""
     real = row >= 0
-    numbers = [
-        _scaled(axis, view.points[a]) for a, axis in enumerate(view.axes) if axis.kind_code == INTERVAL
-    ]
+    numbers = [scaled(axis, view.points[a]) for a, axis in enumerate(view.axes) if axis.kind_code == INTERVAL]
     number = np.array([np.where(real, column[row], 0.0) for column in numbers]).reshape(
         len(numbers), len(row)
     )
@@ -35,7 +33,7 @@ def crowd_of(view: Microdata, row: IntArray, fixed: BoolArray) -> Crowd:
     return Crowd(np.ascontiguousarray(number.T), np.ascontiguousarray(leaf_of.T), apart, real, fixed)
 
 
-def _scaled(axis: Axis, column: FloatArray) -> FloatArray:
+def scaled(axis: Axis, column: FloatArray) -> FloatArray:
     """Numbers as shares of the width of their domain; a domain of one value has none."""
     return column / axis.width if axis.width > 0 else np.minimum(column, 0.0)
 

@@ -148,15 +148,16 @@ def precedences(crowd: Crowd, world: Int64Array) -> Int64Array:
 
 
 @kernel
-def keeps_all(crowd: Crowd, state: OrderedWorld) -> bool:
-    """Whether the order of the groups breaks no precedence."""
+def count_broken(crowd: Crowd, state: OrderedWorld) -> int:
+    """How many precedences the order of the groups breaks."""
+    broken = 0
     for i in range(len(state.order)):
         g, after = state.order[i], state.order[i + 1 :]
         for p in range(1, state.world.shape[1]):
-            theirs = distances(crowd, state.middle[g, p], state.world[:, p][after])
-            if (theirs < state.own[g, p] - NEARER).any():
-                return False
-    return True
+            bound = state.own[g, p] - NEARER
+            for apart in distances(crowd, state.middle[g, p], state.world[:, p][after]):
+                broken += apart < bound
+    return broken
 
 
 @kernel
@@ -206,13 +207,13 @@ def count_worlds(crowd: Crowd, world: Int64Array) -> FloatArray:
                 for p in range(w):
                     weight[world[h, p], p] += ways
         g = 0
-        while g < n and not _turn_over(world[g], free[g, : count[g]]):
+        while g < n and not turn_over(world[g], free[g, : count[g]]):
             g += 1
     return weight
 
 
 @kernel
-def _turn_over(group: Int64Array, free: Int64Array) -> bool:
+def turn_over(group: Int64Array, free: Int64Array) -> bool:
     """Hand out values in the next way, in the order of entries; whether there was one, else the first comes again."""
     k = free.size
     i = k - 2

@@ -1,0 +1,58 @@
+"""The halving attack: against the publisher itself run on every input, and on larger series."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attacks.retracing.gathered import SECRET, people, read
+from republish import MInvariance
+from republish.attacks import Adversary, Means
+from republish.attacks.replaying.input_enumeration import Options, try_inputs
+from republish.attacks.replaying.replay import Replay
+from republish.attacks.replaying.small_series import Case
+from republish.attacks.retracing.halving import halving
+from republish.attacks.retracing.traces import Trace
+from republish.attacks.retracing.weighing import Effort
+from republish.memory.memory import Memory
+from republish.microdata import Microdata
+from republish.publishers.contract import GATHERED, Forming
+
+
+def along_age(count: int, values: int, seed: int) -> Microdata:
+    """People with a single quasi-identifier: there is no choice of where to cut."""
+    view = read(people(count, values, seed))
+    return replace(view, points=view.points[:1], axes=view.axes[:1])
+
+
+@pytest.mark.parametrize(("m", "seed"), [(2, 1), (2, 2), (2, 3), (3, 4)])
+def test_probabilities_are_those_of_the_publisher_run_on_every_input(m: int, seed: int) -> None:
+    view, publisher = along_age(6, m, seed), MInvariance(m=m, membership="nearest")
+    grouping = publisher.publish(view, Memory.empty(), np.random.default_rng(0))
+    tried = try_inputs(Replay(publisher, SECRET), [view], [grouping], Options(draws=1))
+    exact = tried.posterior()[np.arange(6), tried.case.truth]
+    trace = Trace(view, np.arange(6), publisher.forming)
+    found = halving(tried.case.history, [trace], np.zeros(6, dtype=np.bool_))
+    assert found.confidence == pytest.approx(exact)
+    assert not found.unsettled.any()
+
+
+def test_with_compromised_people_cuts_give_more_away_than_shares() -> None:
+    view, publisher = read(people(120, 4, 5)), MInvariance(m=4, membership="nearest")
+    grouping = publisher.publish(view, Memory.empty(), np.random.default_rng(0))
+    history = Case.of([view], [grouping], None).history
+    known = np.random.default_rng(1).random(120) < 0.4
+    trace = Trace(view, np.arange(120), publisher.forming)
+    found = halving(history, [trace], known, Effort(walks=2, sweeps=60, moves=0))
+    blind = halving(history, [replace(trace, forming=None, found={})], known)
+    assert found.confidence[~known].mean() > blind.confidence[~known].mean() + 0.05
+    sure = ~known & (found.likeliest > 0.9)
+    assert found.confidence[sure].mean() > 0.8  # she is seldom wrong where she is sure
+
+
+def test_it_is_for_groups_that_were_halved() -> None:
+    means = Means(Adversary(), views=True, forming=Forming(GATHERED))
+    assert means.obstacle("gathering") is None
+    assert "is for groups that are halved, and these are gathered" in str(means.obstacle("halving"))
