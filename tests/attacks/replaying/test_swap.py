@@ -41,7 +41,7 @@ def test_groups_made_without_a_look_at_values_tell_no_pair_apart(tmp_path: Path)
 
 
 def test_groups_that_grow_by_the_nearest_row_tell_many_apart_in_every_release(tmp_path: Path) -> None:
-    series = published(tmp_path, TauSafety(m=3))
+    series = published(tmp_path, TauSafety(m=3, membership="nearest"))
     target = target_with_views(series, Adversary(), ["swap"], VIEWS)
     after = list(results_over_time(target, Adversary(), "swap"))
     first, last = (one.overall for one in after if isinstance(one, IdentityResult))
@@ -75,7 +75,7 @@ def test_the_gate_limits_how_many_pairs_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(
         LimitBroken, match=r"swap: \d+ of \d+ pairs .* are told apart by who knows the program"
     ):
-        published(tmp_path / "near", TauSafety(m=3), gate)
+        published(tmp_path / "near", TauSafety(m=3, membership="nearest"), gate)
     series = Series.create(tmp_path / "again", SCHEMA, Mondrian(k=5), seed=1, one_table=True, gate=gate)
     series.publish(VIEWS[0])
     with pytest.raises(PolicyError, match="swap in the gate"):
