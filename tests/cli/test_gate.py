@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 
 from republish import LimitBroken, PolicyError, Series
 from republish.attacks import Unclear
+from republish.attacks.linear import LinearFindings
 from republish.cli import app
 
 GATE = "max_determined=0.5,attacks=intersection"
@@ -116,7 +116,7 @@ def test_verify_makes_the_attacks_once_more(folder: Path) -> None:
 
 def test_undecided_people_are_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unclear = Unclear(people=2, undecided=3, unsettled=1, unsolved=0)
-    monkeypatch.setattr(sys.modules["republish.attacks.run"], "_unclear", lambda *_: unclear)
+    monkeypatch.setattr(LinearFindings, "unclear", lambda *_: unclear)
     init(folder, "max_determined=0.5,max_undecided=0.5,attacks=linear")
     done = run("publish", folder / "s", folder / "1.csv")
     assert done.exit_code == 0, done.output
@@ -143,7 +143,7 @@ def test_undecided_people_are_shown(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_too_many_undecided_people_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["republish.attacks.run"], "_unclear", lambda *_: Unclear(3, 3, 0, 0))
+    monkeypatch.setattr(LinearFindings, "unclear", lambda *_: Unclear(3, 3, 0, 0))
     init(folder, "max_determined=0.5,max_undecided=0.5,attacks=linear")
     refused = run("publish", folder / "s", folder / "1.csv")
     assert isinstance(refused.exception, LimitBroken)

@@ -75,7 +75,7 @@ def test_parameters_that_are_not_given_are_those_that_serve_two_tables(folder: P
         tomllib.loads((tmp_path / name / "series.toml").read_text())["publisher"]["crowd"]
         for name in ("usual", "given")
     ]
-    assert found == [150.0, 20.0]
+    assert found == [170.0, 20.0]
 
 
 def test_what_means_nothing_is_refused(folder: Path, tmp_path: Path) -> None:
