@@ -9,8 +9,8 @@ from republish.policy import Policy
 _BLIND = "value-blind"
 _ALONE = "each release is protected alone, and whoever keeps several may put them together."
 _ONLY_CERTAINTY = (
-    "Promised is that nobody's value becomes certain in the way that is promised. How sure somebody is short of that "
-    "is not promised; the attacks measure it."
+    "Promised is that nobody's value becomes certain by what is named there. How sure somebody may be short of that is "
+    "not promised; the attacks measure it."
 )
 _ODDS = (
     "Somebody who knows how values follow each other, or has learned elsewhere which go with which quasi-identifiers, "
