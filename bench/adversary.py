@@ -50,7 +50,7 @@ def publishers(views: Views) -> Iterator[tuple[str, rp.TwoTables | None, Any]]:
         yield f"{name}, nearest", None, publisher(m=m, membership="nearest")
     if views.knowledge is not None:
         yield "js-reduce", None, rp.JSReduce(knowledge=views.knowledge)
-        yield "js-reduce, two tables", TWO, rp.JSReduce(knowledge=views.knowledge, crowd=150.0)
+        yield "js-reduce, two tables", TWO, rp.JSReduce(knowledge=views.knowledge, crowd=170.0)
         yield "bayframe", None, rp.BayFrame(knowledge=views.knowledge)
     yield "mondrian", None, rp.Mondrian(k=5, require=(rp.LDiversity(m),))
 
@@ -77,7 +77,8 @@ def _cell(series: rp.Series, views: Views, attack: str, granted: dict[str, Any])
     """What an attack finds, `-` where it says that it does not apply."""
     adversary = rp.Adversary(knowledge=views.knowledge, **granted)
     try:
-        found = run(target_of(series, adversary, (attack,)), adversary, attack).summary
+        target = target_of(series, adversary, (attack,), views=views.files)
+        found = run(target, adversary, attack).summary
     except rp.PolicyError:
         return "-"
     first = f"{found.determined_share:.2%}" if attack not in ("beliefs", "joint") else f"{found.gain:.2f}"

@@ -47,7 +47,7 @@ def publishers(views: Views) -> Iterator[tuple[rp.TwoTables | None, Any]]:
         yield two, rp.Cohorts(m=m, zone=600, membership=near)
     if views.knowledge is not None:
         yield None, rp.JSReduce(knowledge=views.knowledge)
-        yield two, rp.JSReduce(knowledge=views.knowledge, crowd=150.0)
+        yield two, rp.JSReduce(knowledge=views.knowledge, crowd=170.0)
 
 
 def published(views: Views, form: rp.TwoTables | None, publisher: Any, folder: Path) -> str:
