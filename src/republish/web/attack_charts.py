@@ -77,9 +77,9 @@ def sureness(one: Assessment) -> dict[str, Any]:
         "red_from": next(i for i, part in enumerate(people) if part["up_to"] > 0.9 + 1e-9),
     }
     drawn = {
-        "worst placed person, after each release": found["worst_after"],
-        "worst placed of each release, now": found["worst_in"],
-        "mean, after each release": found["mean_after"],
+        "worst person after it": found["worst_after"],
+        "worst person in it": found["worst_in"],
+        "mean after it": found["mean_after"],
     }
     return {"spread": spread, "worst": lines(range(1, one.releases + 1), drawn)}
 

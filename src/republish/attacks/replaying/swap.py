@@ -79,18 +79,23 @@ def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = PAIRS, se
 
 
 def swap_newcomers(
-    replay: Replay, view: Microdata, memory: Memory, chance: Chance, allowed: float = 1.0
+    replay: Replay,
+    view: Microdata,
+    memory: Memory,
+    chance: Chance,
+    allowed: float = 1.0,
+    pairs: int = PAIRS,
 ) -> IdentityResult:
     """The share of pairs told apart among those whom the release of this view shows for the first time.
 
-    `memory` is that before the release, and `chance` what it is made with. Pairs are tried until it is clear that more
-    than the `allowed` share is told apart.
+    `memory` is that before the release, and `chance` what it is made with. Of so many
+    `pairs` some are tried until it is clear that more than the `allowed` share is told apart.
     """
     run = _Run(replay, (view,), chance, memory)
     made = [run.grouped(0, view, memory)]
     assert view.people is not None
     new = memory.find(view.people) < 0
-    chosen = _pairs([view], made, PAIRS, np.random.default_rng(0), new)
+    chosen = _pairs([view], made, pairs, np.random.default_rng(0), new)
     most, found = int(allowed * len(chosen) + 1e-9), []
     for exchange in (_exchange_values, _exchange_places):
         apart = tried = 0
@@ -98,7 +103,7 @@ def swap_newcomers(
             apart += run.tells_apart([memory], made, chosen[tried], exchange)
             tried += 1
         found.append(ToldApart(tried, apart / max(tried, 1)))
-        if apart <= most:
+        if not apart:
             break
     return exchanged([min(found, key=lambda one: one.told_apart)])
 
