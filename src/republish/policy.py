@@ -77,9 +77,7 @@ class Policy:
         if self.knowledge is not None:
             self.knowledge.classes.require_fit(self.schema)
         if self.gate is not None:
-            suiting = self.gate.suiting(
-                self.knowledge, self.schema.sensitive is not None, self.publisher.forming
-            )
+            suiting = self.gate.suiting(self.knowledge, self.schema.sensitive is not None, self.publisher)
             object.__setattr__(self, "gate", suiting)
         self._refuse_too_few_values()
 

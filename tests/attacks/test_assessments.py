@@ -169,11 +169,34 @@ def test_an_assessment_without_all_releases_is_none(marked: Series) -> None:
         Assessment.from_dict(document | {"releases": 4})
 
 
+def test_people_are_counted_by_confidence_after_each_release_and_in_each(marked: Series) -> None:
+    one = assess(marked, Adversary(), ["tau", "linear"])
+    for name, after in one.found.items():
+        assert [sum(people) for people in one.spread[name]] == [part.people for part in after]
+        for people, part in zip(one.spread[name], after, strict=True):
+            assert sum(people[18:]) == round(part.above_nine_tenths * part.people)
+            assert sum(people[10:]) == round(part.above_half * part.people)
+        worst = max(part.worst_confidence for part in one.by_release[name])
+        assert worst == after[-1].worst_confidence
+
+
+def test_an_older_assessment_counts_nobody_by_confidence(marked: Series) -> None:
+    document = assess(marked, Adversary(), ["tau"]).as_dict()
+    del document["spread"], document["by_release"]
+    assert (Assessment.from_dict(document).spread, Assessment.from_dict(document).by_release) == ({}, {})
+
+
+@pytest.mark.parametrize("key", ["spread", "by_release"])
+def test_confidence_of_too_few_releases_is_none(marked: Series, key: str) -> None:
+    document = assess(marked, Adversary(), ["tau"]).as_dict()
+    document[key]["tau"] = document[key]["tau"][1:]
+    with pytest.raises(ValueError, match="every release"):
+        Assessment.from_dict(document)
+
+
 def test_an_assessment_that_found_words_is_none(marked: Series) -> None:
     document = json.loads(json.dumps(assess(marked, Adversary(), ["linear"]).as_dict()))
-    assert Assessment.from_dict(document).as_dict() == document | {
-        "found": {"linear": tuple(document["found"]["linear"])}
-    }
+    assert json.loads(json.dumps(Assessment.from_dict(document).as_dict())) == document
     document["found"]["linear"][1]["determined"] = "seven"
     with pytest.raises(ValueError, match="numbers"):
         Assessment.from_dict(document)

@@ -29,7 +29,7 @@ from republish.attacks import (
 )
 from republish.attacks.excluding.signature_rule import SignatureRule
 from republish.attacks.registry import function
-from republish.attacks.summary import scored, summed
+from republish.attacks.summary import ranked, scored, spread, summed
 from republish.knowledge import Classes, Knowledge
 
 # x is with y in {a, b}, then with z in {a, c}: hers is a. y leaves, w comes to z.
@@ -256,3 +256,20 @@ def test_an_attack_that_cannot_be_made_is_refused() -> None:
         attack(SERIES.history, Adversary(membership="matched"))
     with pytest.raises(PolicyError, match="membership must be known or matched"):
         Adversary(membership="guessed")
+
+
+def test_people_are_counted_by_confidence_in_twentieths_of_which_the_upper_end_belongs_to_each() -> None:
+    counted = spread(np.array([0.0, 0.05, 0.0501, 0.5, 0.9, 0.9001, 0.95, 1.0, np.nan, 1 / 3]))
+    assert counted == (2, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1)
+    assert spread(np.array([np.nan])) == (0,) * 20
+
+
+def test_attacks_are_ranked_by_what_they_determine_then_by_sureness() -> None:
+    plain = Summary(10, 0, 0.0, 0.0, 0.0, 0.25, 0.5, None)
+    found = {
+        "surer": [replace(plain, mean_confidence=0.4)],
+        "once": [replace(plain, determined_share=0.1), plain],
+        "certain": [plain, replace(plain, determined_share=0.1)],
+        "nearly": [replace(plain, above_nine_tenths=0.2, mean_confidence=0.3)],
+    }
+    assert ranked(found) == ["certain", "nearly", "surer", "once"]

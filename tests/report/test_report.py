@@ -119,7 +119,7 @@ def test_the_page_stands_alone_and_is_well_formed(reports: dict[str, str]) -> No
 
 def test_every_picture_says_what_it_shows(reports: dict[str, str]) -> None:
     page = Page(reports["html"])
-    assert len(page.pictures) == page.tags["svg"] == 6
+    assert len(page.pictures) == page.tags["svg"] == 8
     assert all(len(said) > 40 for said in page.pictures)
 
 
@@ -154,11 +154,28 @@ def test_every_digest_is_listed(full: Series, reports: dict[str, str]) -> None:
         assert full.ledger.head.digest in text
 
 
-def test_two_adversaries_are_told_apart_and_the_newest_comes_first(reports: dict[str, str]) -> None:
-    serial = json.loads(reports["json"])["serial"]
-    assert list(serial[0]["after_release"]) == ["tau"]
-    assert [one["adversary"]["compromised"] for one in serial] == [0.0, 0.1]
-    assert "10.0% of the people" in serial[1]["sentence"]
+def test_two_adversaries_are_told_apart_and_the_strongest_comes_first(reports: dict[str, str]) -> None:
+    document = json.loads(reports["json"])
+    serial = document["serial"]
+    assert list(serial[1]["after_release"]) == ["tau"]
+    assert [one["adversary"]["compromised"] for one in serial] == [0.1, 0.0]
+    assert "10.0% of the people" in serial[0]["sentence"]
+    assert document["statements"][0]["title"] == "Strongest adversary measured"
+    assert document["statements"][0]["text"] == serial[0]["strongest"]["text"]
+
+
+def test_attacks_are_ranked_by_who_is_determined_then_above_nine_tenths_then_confidence(
+    reports: dict[str, str],
+) -> None:
+    for one in json.loads(reports["json"])["serial"]:
+        last = [after[-1] for after in one["after_release"].values()]
+        figures = ("determined_share", "above_nine_tenths", "mean_confidence")
+        found = [tuple(part[figure] for figure in figures) for part in last]
+        assert found == sorted(found, reverse=True)
+        assert one["strongest"]["attack"] == one["confidence"]["attack"] == next(iter(one["after_release"]))
+        assert (one["strongest"]["mark"] == "found") == (last[0]["determined"] > 0)
+        assert sum(part["people"] for part in one["confidence"]["people"]) == last[0]["people"]
+        assert one["confidence"]["worst_after"][-1] == last[0]["worst_confidence"]
 
 
 def test_the_same_adversary_twice_is_shown_once_with_the_newest_of_each_attack(tmp_path: Path) -> None:

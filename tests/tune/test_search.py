@@ -29,10 +29,14 @@ from republish import (
     TauSafety,
     ViewError,
 )
+from republish.attacks import Adversary
 from republish.policy import policy_from_mapping
 from republish.release.forms import TwoTables
 from republish.requirements import LDiversity
+from republish.secret import Secret
 from republish.tune import Point, SearchSettings, Tuned, chosen_policy, kept, tune, write_policy
+from republish.tune.space import Candidate
+from republish.tune.trial import Bench, attempt
 from republish.tune.views import read_views
 from tune.small import QUICK, SCHEMA, begin, figures, views
 
@@ -287,6 +291,25 @@ def test_where_nothing_can_publish_nothing_is_chosen(tmp_path: Path) -> None:
     assert found.best is None
     assert found.nearest is None
     assert found.frontier == []
+
+
+@pytest.mark.parametrize(("membership", "least", "most"), [("nearest", 0.1, 1.0), ("random", 0.0, 0.0)])
+def test_a_point_says_how_many_pairs_are_told_apart(
+    tmp_path: Path, membership: str, least: float, most: float
+) -> None:
+    bench = Bench(
+        begin(tmp_path / "s").policy,
+        tuple(views()),
+        Secret.from_text(SECRET),
+        Adversary(),
+        ("tau",),
+        "max_determined",
+        None,
+        1.0,
+    )
+    point = attempt(bench, Candidate("tau-safety", {"m": 2, "membership": membership}), tmp_path)
+    assert point.told_apart is not None
+    assert least <= point.told_apart <= most
 
 
 def test_what_the_gate_would_refuse_is_infeasible(tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ class Assessment:
     `head` is the digest of the ledger's last entry when it was made. `found[name][i]` is what an attack finds of
     everyone in the releases 1 to i + 1. `left_out` says why an attack was not made, `unclear` what one with a budget
     did not get to the end of after the last release. `identities` is what those found that seek no value, in figures of
-    their own; they are not among `found`.
+    their own; they are not among `found`. `spread[name][i]` counts the same people as `found` by her confidence in
+    their true value (`republish.attacks.summary.spread`), `by_release[name][i]` is what she finds of those in release
+    i + 1 once all are out; older assessments have neither.
     """
 
     made_at: str
@@ -40,6 +42,15 @@ class Assessment:
     left_out: dict[str, str]
     unclear: dict[str, Any]
     identities: dict[str, tuple[Identity, ...]] = field(default_factory=dict)
+    spread: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    by_release: dict[str, tuple[Summary, ...]] = field(default_factory=dict)
+
+    @property
+    def strongest(self) -> str | None:
+        """The attack that found most after the last release, `None` where none sought values."""
+        from republish.attacks.summary import ranked
+
+        return next(iter(ranked(self.found)), None)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,10 +60,17 @@ class Assessment:
         """The assessment that a document holds; ValueError where it holds none."""
         from republish.attacks import IDENTITIES, Summary
 
+        def summaries(key: str, default: Any = None) -> dict[str, tuple[Summary, ...]]:
+            parts = document[key] if default is None else document.get(key, default)
+            return {
+                str(name): tuple(Summary(**figures) for figures in after) for name, after in parts.items()
+            }
+
         try:
-            found = {
-                str(name): tuple(Summary(**figures) for figures in after)
-                for name, after in document["found"].items()
+            found, by_release = summaries("found"), summaries("by_release", {})
+            spread = {
+                str(name): tuple(tuple(map(int, people)) for people in after)
+                for name, after in document.get("spread", {}).items()
             }
             identities = {  # older ones have none
                 str(name): tuple(IDENTITIES[name](**figures) for figures in after)
@@ -67,11 +85,13 @@ class Assessment:
                 dict(document["left_out"]),
                 dict(document["unclear"]),
                 identities,
+                spread,
+                by_release,
             )
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("this is not an assessment") from error
-        every: list[tuple[Any, ...]] = [*found.values(), *identities.values()]
-        if any(len(after) != made.releases for after in every) or not made.releases:
+        every: list[tuple[Any, ...]] = [*found.values(), *identities.values(), *by_release.values()]
+        if any(len(after) != made.releases for after in [*every, *spread.values()]) or not made.releases:
             raise ValueError("an assessment must have figures of every attack after every release")
         figures = [value for after in every for part in after for value in asdict(part).values()]
         counts = [value for doubt in made.unclear.values() for value in dict(doubt).values()]
@@ -124,6 +144,7 @@ def assess(
         with_views,
         without_views,
     )
+    from republish.attacks.summary import spread
 
     stored = series.snapshot()
     head, releases = stored.ledger.head.digest, len(stored.records)
@@ -138,6 +159,8 @@ def assess(
     if series.ledger.head.digest != head:
         raise LedgerError("the series went on while it was read; repeat the attack")
     found: dict[str, tuple[Summary, ...]] = {}
+    by_release: dict[str, tuple[Summary, ...]] = {}
+    spreads: dict[str, tuple[tuple[int, ...], ...]] = {}
     identities: dict[str, tuple[Identity, ...]] = {}
     unclear = {}
     of = len(wanted) * releases
@@ -154,13 +177,17 @@ def assess(
         if isinstance(last, IdentityResult):
             identities[name] = tuple(one.overall for one in after if isinstance(one, IdentityResult))
         else:
-            found[name] = tuple(one.summary for one in after)
+            pairs = [(one.summary, spread(one.risk)) for one in after]
+            found[name], spreads[name] = (tuple(part) for part in zip(*pairs, strict=True))
+            by_release[name] = last.by_release
         doubt = getattr(last, "unclear", None)
         if doubt is not None:
             unclear[name] = asdict(doubt)
     granted = _granted(hers, adversary.knowledge is not None)
     made_at = datetime.now(UTC).isoformat()
-    return Assessment(made_at, head, releases, granted, found, left_out, unclear, identities)
+    return Assessment(
+        made_at, head, releases, granted, found, left_out, unclear, identities, spreads, by_release
+    )
 
 
 def keep(series: Series, assessment: Assessment) -> Path:

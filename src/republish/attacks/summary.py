@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ from republish.hooks import html_of
 
 SURE = 1.0 - 1e-9
 """A posterior from here on counts as certainty: what is missing is rounding."""
+PARTS = 20
+"""Into how many parts confidence is divided where people are counted by it: up to .05, up to .1, ..., up to 1."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,22 @@ def summed(confidence: FloatArray, determined: BoolArray, gain: FloatArray | Non
         worst_confidence=float(confidence.max()),
         gain=None if gain is None else float(gain.mean()),
     )
+
+
+def strength(found: Summary) -> tuple[float, float, float]:
+    """What attacks are ranked by: people determined, then people above .9, then the mean confidence."""
+    return found.determined_share, found.above_nine_tenths, found.mean_confidence
+
+
+def ranked(found: Mapping[str, Sequence[Summary]]) -> list[str]:
+    """The names of attacks, the strongest after the last release first."""
+    return sorted(found, key=lambda name: strength(found[name][-1]), reverse=True)
+
+
+def spread(risk: FloatArray) -> tuple[int, ...]:
+    """How many people there are by her confidence, in parts to which their upper ends belong; nan is left out."""
+    part = np.ceil(PARTS * risk[np.isfinite(risk)] - 1e-9).astype(np.int64) - 1
+    return tuple(np.bincount(np.clip(part, 0, PARTS - 1), minlength=PARTS).tolist())
 
 
 def joined(parts: Sequence[Summary]) -> Summary:

@@ -133,9 +133,7 @@ class SeriesOptions:
     one_table: bool = option(
         False, "Accept a publisher that promises nothing over the series.", "--one-table"
     )
-    gate: str = option(
-        "", 'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04,attacks=linear".'
-    )
+    gate: str = option("", 'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04".')
     seed: int | None = option(None, "Seed of the series; from the system's entropy if not given.")
     knowledge: Path | None = option(
         None, "Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."

@@ -128,10 +128,11 @@ def _say(tuned: Tuned) -> None:
         within = "chosen" if place == tuned.chosen else "yes" if point.figures[1] <= tuned.limit else "no"
         rows.append((
             point.publisher, point.settings, point.figures[0], point.figures[1], point.suppressed or None,
-            point.counterfeits or None, point.undecided or None, within,
+            point.counterfeits or None, point.undecided or None, point.told_apart, within,
         ))  # fmt: skip
     columns = (
-        "publisher", "settings", tuned.measure, risk, "suppressed", "counterfeits", "undecided", "within"
+        "publisher", "settings", tuned.measure, risk, "suppressed", "counterfeits", "undecided", "told apart",
+        "within"
     )  # fmt: skip
     feasible = sum(point.feasible for point in tuned.points)
     if rows:
@@ -158,6 +159,11 @@ def _say_doubts(point: Point) -> None:
     if point.undecided:
         say(
             f"note: of {point.undecided:.2%} more people it is not known whether they are determined; see docs/gate.md"
+        )
+    if point.told_apart:
+        say(
+            f"note: {point.told_apart:.0%} of a few pairs whose values were exchanged are told apart by who knows the "
+            "program; see docs/attacks.md"
         )
     if not point.protects_series:
         say(

@@ -16,7 +16,7 @@ from republish.inference import METHODS
 if TYPE_CHECKING:
     from republish.attacks import Adversary
     from republish.knowledge import Extracted, Knowledge
-    from republish.publishers.contract import Forming
+    from republish.publishers.contract import Publisher
 
 LIMITS = {
     "max_determined": "determined_share",
@@ -47,6 +47,7 @@ _MOST = 2**63 - 1  # what series.toml can hold
 
 _WITH_KNOWLEDGE = ("beliefs", "joint")
 _WITHOUT = ("linear",)
+_SWAP, _NEWCOMERS, _FEW = "swap", "newcomers", 0.05
 _FORM = 'such as "max_determined=0.01,compromised=0.04,attacks=linear+beliefs"'
 
 
@@ -61,7 +62,9 @@ class Gate:
     the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
     their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
     is certain; by swap, of pairs who are told apart. These attacks, and those by how people are put together, need the
-    raw views of earlier releases with every new one.
+    raw views of earlier releases with every new one; but for swap where only "newcomers" are `exchanged`, those whom
+    the release at hand shows for the first time. Without `attacks` that is asked of every publisher who puts people
+    together by their values.
     """
 
     attacks: tuple[str, ...] = ()
@@ -74,6 +77,7 @@ class Gate:
     posterior: str = "exact"
     steps: int | None = None
     certainty: float = 1.0
+    exchanged: str | None = None
     max_determined: float | None = None
     max_undecided: float | None = None
     max_above_nine_tenths: float | None = None
@@ -100,6 +104,9 @@ class Gate:
         _require(self.posterior in METHODS, "posterior", f"one of {', '.join(METHODS)}")
         _require(self.steps is None or _is_whole(self.steps), "steps", "a whole number from 0 on")
         _require(_is_share(self.certainty), "certainty", "a confidence from 0 to 1")
+        _require(
+            self.exchanged in (None, _NEWCOMERS), "exchanged", f"{_NEWCOMERS}, or left out for everybody"
+        )
         if self.membership != "known":
             raise PolicyError(
                 'the gate knows who is in which group: membership must be "known". Matching needs the raw views of all '
@@ -128,12 +135,21 @@ class Gate:
     @property
     def needs_views(self) -> bool:
         """Whether an attack looks people up by their quasi-identifiers, which a series does not keep."""
-        return any(name in _with_views() for name in self.attacks)
+        return bool(self._needing_views)
+
+    @property
+    def _needing_views(self) -> list[str]:
+        at_hand = self.exchanged and _SWAP
+        return [name for name in self.attacks if name in _with_views() and name != at_hand]
+
+    def tries_newcomers(self, attack: str) -> bool:
+        """Whether an attack is made on the release at hand alone, by exchanging those who are new in it."""
+        return attack == _SWAP and self.exchanged is not None
 
     def require_views(self, given: int, releases: int) -> None:
         """Refuse to go on where the raw views of so many releases are needed and others are given."""
         if self.needs_views and given != releases:
-            needing = " and ".join(name for name in self.attacks if name in _with_views())
+            needing = " and ".join(self._needing_views)
             raise PolicyError(
                 f"{needing} in the gate need everybody's quasi-identifiers, which a series does not keep: one raw view "
                 f"is needed of each of {releases} releases, and there are {given}; give those of all releases so far "
@@ -141,9 +157,12 @@ class Gate:
             )
 
     def suiting(
-        self, knowledge: Knowledge | Extracted | None, sensitive: bool, forming: Forming | None = None
+        self, knowledge: Knowledge | Extracted | None, sensitive: bool, publisher: Publisher | None = None
     ) -> Gate:
-        """The gate with its attacks chosen, where none were named; refused where one of them could never be made."""
+        """The gate with its attacks chosen, where none were named; refused where one of them could never be made.
+
+        Where people are put together by their values, swap is among the chosen: it costs little at the release at hand.
+        """
         from republish.attacks import RETRACES, names, without_views
         from republish.attacks.choose import untraceable
         from republish.inference.joint.messages import PRODUCTS
@@ -152,6 +171,9 @@ class Gate:
             raise PolicyError(
                 "a gate limits what is found out of sensitive values, and the schema has no sensitive column; label one"
             )
+        if not self.attacks and self.max_told_apart is None and publisher and publisher.told_by_choices:
+            asked = replace(self, max_told_apart=_FEW, exchanged=_NEWCOMERS)
+            return asked.suiting(knowledge, sensitive, publisher)
         attacks = self.attacks or self._fitting_limits(_WITHOUT if knowledge is None else _WITH_KNOWLEDGE)
         able = (*without_views(knowledge is not None), *_with_views())
         lacking = [name for name in attacks if name not in able]
@@ -161,7 +183,7 @@ class Gate:
                 "knowledge; take js-reduce or bayframe, or another attack"
             )
         for name in (name for name in attacks if name in names(RETRACES)):
-            reason = untraceable(name, forming)
+            reason = untraceable(name, publisher.forming if publisher else None)
             if reason is not None:
                 raise PolicyError(f"{name} in the gate could never be made: {reason}; take another attack")
         if "joint" in attacks:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.attacks.identity import IdentityResult
+from republish.attacks.identity import IdentityResult, exchanged
 from republish.attacks.results import AttackResult
 from republish.attacks.run import Result, run, target_of
 from republish.attacks.source import Source
@@ -111,6 +111,22 @@ class WithDraft:
     def secret(self) -> Secret:
         return self._series.secret()
 
+    def newcomers_exchanged(self, allowed: float) -> IdentityResult:
+        """The share of pairs told apart among those who are new in the coming release; it is made anew for each."""
+        from republish.attacks.replaying.replay import Replay
+        from republish.attacks.replaying.swap import swap_newcomers
+
+        if self._coming.adopted:  # another tool made it, which cannot be run again
+            return exchanged([])
+        secret, seed = self.secret(), self.policy.seed
+        return swap_newcomers(
+            Replay(self.publisher, secret),
+            self._coming.view,
+            self._series.memory(),
+            lambda number: secret.generator(seed, number, "publisher"),
+            allowed,
+        )
+
 
 def judge(
     gate: Gate, source: Source, progress: Progress | None = None, views: Sequence[Any] | None = None
@@ -131,6 +147,10 @@ def judge(
         for adversary in adversaries[: gate.drawn(name)]:
             if progress is not None:
                 progress(name)
+            if gate.tries_newcomers(name) and isinstance(source, WithDraft):
+                result: Result = source.newcomers_exchanged(gate.limits.get("max_told_apart", 1.0))
+                found.append(_found(gate, name, result))
+                continue
             result = run(target, adversary, name)
             if len(target.history.person) and not result.summary.people:
                 raise PolicyError(
@@ -154,7 +174,8 @@ def judge_again(
         raise PolicyError("this series has no gate; `republish attack` says what adversaries find out")
     if not series.records:
         raise PolicyError("the gate judges releases and there are none yet; publish one")
-    return judge(gate, series, progress, views)
+    # A series keeps no view to try newcomers on: everybody is exchanged instead.
+    return judge(replace(gate, exchanged=None), series, progress, views)
 
 
 def _found(gate: Gate, name: str, result: Result) -> AttackFigures:

@@ -29,6 +29,10 @@ _OF_PEOPLE = {
     "max_shown_absent": "are absent for certain",
     "max_told_apart": "are told apart by who knows the program and all other values",
 }
+_WOULD_PASS = {
+    "max_told_apart": ", for people are put together by their values; a new series that leaves this to chance "
+    "(membership=random) would pass, or one of value-blind batches"
+}
 _COUNTED = {"max_shown_present": "present", "max_shown_absent": "absent", "max_told_apart": "pairs"}
 _OF_ALL = {"max_mean_confidence": "the mean confidence", "max_gain": "the mean gain"}
 
@@ -115,7 +119,7 @@ class LimitBreach:
         if self.limit in _OF_PEOPLE:
             return (
                 f"{start}{self.people:,} of {everyone} {self._counted} ({figure:.2%}) {_OF_PEOPLE[self.limit]}, "
-                f"{100 * self.excess:.2f} points too many{self._besides()}"
+                f"{100 * self.excess:.2f} points too many{self._besides()}{_WOULD_PASS.get(self.limit, '')}"
             )
         if self.limit == "max_confidence":
             return (
@@ -299,6 +303,8 @@ def _sound(gate: Gate, verdict: Verdict, people: bool) -> bool:
     return (
         dict(verdict.limits) == gate.limits
         and made == {attack: gate.drawn(attack) for attack in gate.attacks}
-        and all(one.summary.people > 0 for one in verdict.found if people)
+        and all(
+            one.summary.people > 0 for one in verdict.found if people and not gate.tries_newcomers(one.attack)
+        )
         and verdict.passed
     )

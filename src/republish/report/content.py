@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import republish
 from republish.attacks.assessments import Assessment
+from republish.attacks.summary import ranked
 from republish.gate.verdict import verdict_from
 from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
-from republish.report.sentences import adversary_sentence, assumptions, statements, until
+from republish.report.sentences import (
+    adversary_sentence,
+    assumptions,
+    statements,
+    strongest,
+    strongest_first,
+    until,
+)
 from republish.show.adopted import assumed, kept_and_found
 from republish.show.numbers import percent
 from republish.show.promises import words_on_release
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
     """Everything that a report says, as plain data."""
     found = current_assessments(facts)
-    sought = [one for one in found if one.found]
+    sought = strongest_first(found)
     identities = identities_of(found)
     return {
         "name": facts.name,
@@ -103,6 +111,8 @@ def _joined(before: Assessment, after: Assessment) -> Assessment:
         left_out={name: why for name, why in left_out.items() if name not in found},
         unclear=unclear | after.unclear,
         identities=before.identities | after.identities,
+        spread=before.spread | after.spread,
+        by_release=before.by_release | after.by_release,
     )
 
 
@@ -213,12 +223,14 @@ def _risks(last: ReleaseFacts | None) -> list[dict[str, Any]]:
 
 
 def _serial(one: Assessment) -> dict[str, Any]:
-    order = sorted(one.found, key=lambda name: _worst_first(one, name))
+    order = ranked(one.found)
     return {
         "made_at": one.made_at,
         "releases": one.releases,
         "adversary": one.adversary,
         "sentence": adversary_sentence(one.adversary),
+        "strongest": {"attack": order[0], **dict(zip(("mark", "text"), strongest([one]), strict=True))},
+        "confidence": confidence_of(one),
         "rows": [(name, words.ATTACKS.get(name, ""), asdict(one.found[name][-1])) for name in order],
         "after_release": {name: [asdict(part) for part in one.found[name]] for name in order},
         "notes": [*_doubts(one), *(f"{name} was not made: {why}" for name, why in one.left_out.items())],
@@ -226,9 +238,22 @@ def _serial(one: Assessment) -> dict[str, Any]:
     }
 
 
-def _worst_first(one: Assessment, name: str) -> tuple[float, float]:
-    last = one.found[name][-1]
-    return -last.determined_share, -last.mean_confidence
+def confidence_of(one: Assessment) -> dict[str, Any] | None:
+    """How sure the strongest attack is of people: by parts, and of the worst placed over time; `None` in older ones."""
+    name = one.strongest
+    if name is None or name not in one.spread or name not in one.by_release:
+        return None
+    people = one.spread[name][-1]
+    ends = [(part + 1) / len(people) for part in range(len(people))]
+    return {
+        "attack": name,
+        "people": [
+            {"up_to": round(end, 2), "people": count} for end, count in zip(ends, people, strict=True)
+        ],
+        "worst_after": [part.worst_confidence for part in one.found[name]],
+        "worst_in": [part.worst_confidence if part.people else None for part in one.by_release[name]],
+        "mean_after": [part.mean_confidence for part in one.found[name]],
+    }
 
 
 def _doubts(one: Assessment) -> list[str]:

@@ -75,6 +75,10 @@ def _pictures(facts: SeriesFacts, content: dict[str, Any]) -> dict[str, Any]:
             for number, one in enumerate(content["serial"], start=1)
         ],
     }
+    made["confidence"] = [
+        one["confidence"] and pictures.confidence_picture(one["confidence"], number)
+        for number, one in enumerate(content["serial"], start=1)
+    ]
     if content["identities"]:
         made["identities"] = pictures.identities_picture(content["identities"])
     if content["gate"]:

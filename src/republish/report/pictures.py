@@ -22,6 +22,12 @@ Axes: TypeAlias = Any
 RISK_LINES = (0.09, 0.05)
 GROUP_LINES = (5, 11, 20)
 _WIDTH = 8.0
+_RED = "#a3261b"
+_WORST = (
+    ("worst_after", "worst placed person, after each release", {"color": _RED, "linewidth": 2.2}),
+    ("worst_in", "worst placed of each release, now", {"color": COLOURS[0], "linestyle": "--"}),
+    ("mean_after", "mean, after each release", {"color": COLOURS[1], "linestyle": "-."}),
+)
 
 
 class Picture(NamedTuple):
@@ -122,6 +128,34 @@ def serial_picture(one: Assessment, number: int) -> Picture:
         return Picture(
             _svg(figure, f"serial-{number}"),
             f"What attacks find after each release. People determined after the last one: {said}.",
+        )
+
+
+def confidence_picture(found: Mapping[str, Any], number: int) -> Picture:
+    """How many people the strongest attack is how sure of, and how sure of the worst placed after each release."""
+    counts = [part["people"] for part in found["people"]]
+    ends = [part["up_to"] for part in found["people"]]
+    with _figure(2, 3.6) as (figure, (spread, line)):
+        width = ends[0]
+        colours = [_RED if end > 0.9 + 1e-9 else COLOURS[1] for end in ends]
+        spread.bar([end - width / 2 for end in ends], counts, width=0.9 * width, color=colours)
+        spread.set(ylabel="people", xlim=(0, 1), ylim=(0, 1.08 * max(1, *counts)))
+        spread.yaxis.get_major_locator().set_params(integer=True)
+        spread.yaxis.set_major_formatter("{x:,.0f}")
+        for name, label, look in _WORST:
+            drawn = {"marker": "o", "markersize": 4} if len(found[name]) < 25 else {}
+            line.plot(range(1, len(found[name]) + 1), found[name], label=label, **drawn, **look)
+        line.set(ylim=(0, 1.04), ylabel="confidence in the true value")
+        _finish(figure, [line], 3)
+        spread.set_xlabel("confidence in the true value; red: above .9")
+        spread.grid(color="0.9")
+        spread.set_axisbelow(True)
+        above = sum(count for count, end in zip(counts, ends, strict=True) if end > 0.9 + 1e-9)
+        return Picture(
+            _svg(figure, f"confidence-{number}"),
+            f"People by the confidence of {found['attack']} in their true value, {above:,} of {sum(counts):,} above "
+            f".9; and the confidence in the worst placed person, {found['worst_after'][0]:.2f} after the first release "
+            f"and {found['worst_after'][-1]:.2f} after the last.",
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from republish.attacks.assessments import Assessment
+from republish.attacks.summary import strength
 from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import SeriesFacts
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from republish.attacks import Identity
 
 HOLDS, LOOK, BROKEN, UNKNOWN = "holds", "look", "broken", "unknown"
-LACKING, ABSENT = "lacking", "absent"
-"""Marks of statements: nothing to do; look at it; not as it should be; not known; missed; simply not there."""
+LACKING, ABSENT, FOUND = "lacking", "absent", "found"
+"""Marks of statements: nothing to do; look at it; not as it should be; not known; missed; simply not there; people are
+found out."""
 
 _CERTAIN = (
     ("linkage", "alone", "of people are alone in the cells that were theirs"),
@@ -31,9 +33,9 @@ def statements(
 ) -> list[dict[str, str]]:
     """What whoever signs should know first, each with a mark."""
     made = {
+        "Strongest adversary measured": _attacked(facts, found),
         "Promises about every release": _promises(facts),
         "Promises over the series": _over_the_series(facts),
-        "Serial risk": _attacked(facts, found),
         **({"Rows and presence": _identified(identities)} if identities or facts.form is not None else {}),
         "Gate": _gated(facts),
         "Risk of the last release alone": _alone(facts),
@@ -75,26 +77,45 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
         return UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
     if not found:
         return UNKNOWN, "Not measured: no attack was made on the series as it is now."
-    worst = [
-        (after[-1].determined_share, name, after[-1], one)
-        for one in found
-        for name, after in one.found.items()
-    ]
-    _, name, last, one = max(worst, key=lambda found: found[:2])
+    return strongest(found)
+
+
+def strongest_first(found: Sequence[Assessment]) -> list[Assessment]:
+    """Assessments that sought values, the one with the strongest attack first."""
+    sought = [one for one in found if one.found]
+    return sorted(
+        sought, key=lambda one: max(strength(after[-1]) for after in one.found.values()), reverse=True
+    )
+
+
+def strongest(found: Sequence[Assessment]) -> tuple[str, str]:
+    """A mark and a sentence: who finds most of all who were measured, and what she finds."""
+    one = strongest_first(found)[0]
+    name = one.strongest
+    assert name is not None
+    last = one.found[name][-1]
     undecided = max((doubt.get("people", 0) for one in found for doubt in one.unclear.values()), default=0)
     more = f" At most {undecided:,} more people are undecided." if undecided else ""
-    after = f"After {_releases(one.releases)}"
-    if not last.determined:
-        sure = max(part[2].above_nine_tenths for part in worst)
-        mark = LOOK if undecided or sure else HOLDS
-        return mark, (
-            f"{after} none of the attacks that were made determines anybody of {last.people:,} people; "
-            f"{percent(sure)} have a value of which an adversary is surer than .9.{more}"
-        )
-    return LOOK, (
-        f"{after} the attack {name} determines {last.determined:,} of {last.people:,} people "
-        f"({percent(last.determined_share)}).{more}"
+    whom = (
+        f"determines {last.determined:,} of {last.people:,} people ({percent(last.determined_share)}), "
+        if last.determined
+        else f"determines nobody of {last.people:,} people, "
     )
+    mark = FOUND if last.determined else LOOK if undecided or last.above_nine_tenths else HOLDS
+    return mark, (
+        f"{name}: {words.ATTACKS.get(name, 'an attack')}. {_she(one.adversary)}, and after "
+        f"{_releases(one.releases)} she {whom}is surer than .9 of "
+        f"{percent(last.above_nine_tenths)}, {last.mean_confidence:.2f} sure on average and "
+        f"{last.worst_confidence:.2f} of the worst placed person.{more}"
+    )
+
+
+def _she(granted: Mapping[str, Any]) -> str:
+    """What she knew beforehand, as the beginning of a sentence."""
+    share = granted.get("compromised") or 0
+    if isinstance(share, Mapping):
+        return f"She knew {share['people']:,} people beforehand"
+    return f"She knew {percent(share)} of the people beforehand" if share else "She knew nobody beforehand"
 
 
 def _identified(identities: Mapping[str, Sequence[Identity]]) -> tuple[str, str]:

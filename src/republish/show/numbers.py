@@ -15,6 +15,7 @@ MARKS = {
     "holds": "✓ holds",
     "look": "! look at this",
     "broken": "✗ not as it should be",
+    "found": "✗ people are found",
     "unknown": "? not known",
     "lacking": "✗ none",
     "absent": "none",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from republish.attacks.summary import ranked
 from republish.errors import PolicyError
 from republish.microdata import INTERVAL
 from republish.publishers.breach import breach_probability, n_choose
@@ -222,13 +223,10 @@ def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.grid(color="0.9")
     figure.suptitle("What adversaries find out of everyone published until then", fontsize=11)
+    order = [*ranked({name: after for name, after in found.items() if after}), *found]
     worst_first = sorted(
         panels[0].get_lines(),
-        key=lambda line: [
-            -getattr(part, name)
-            for part in found[str(line.get_label())][-1:]
-            for name in ("determined_share", "mean_confidence")
-        ],
+        key=lambda line: order.index(str(line.get_label())),
     )
     figure.legend(handles=worst_first, loc="outside lower center", ncols=4)
     return figure

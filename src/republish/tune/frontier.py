@@ -17,7 +17,9 @@ class Point:
     `penalty` is the mean certainty penalty of a row, a suppressed one counting 1. In two tables it is the same for all
     publishers, and the loss is `value_error`: the median error of counts that ask for the sensitive value too, the mean
     over all rows; `None` in one table. `suppressed` and `counterfeits` are shares of the rows, `undecided` is the share
-    of people of whom the linear attack could not tell. `why` says why a point is not feasible.
+    of people of whom the linear attack could not tell. `told_apart` is the share of a few pairs of the first release
+    whom somebody tells apart who knows the program; `None` where it was not tried. `why` says why a point is not
+    feasible.
     """
 
     publisher: str
@@ -32,6 +34,7 @@ class Point:
     protects_series: bool = True
     why: str = ""
     value_error: float | None = None
+    told_apart: float | None = None
 
     @property
     def loss(self) -> float | None:

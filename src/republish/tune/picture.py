@@ -61,7 +61,16 @@ def frontier_figure(tuned: Tuned) -> Any:
 
 def tuned_html(tuned: Tuned) -> str:
     """The frontier of a search, the point that is chosen, and the map."""
-    columns = ["publisher", "settings", tuned.measure, "risk", "suppressed", "counterfeits", "chosen"]
+    columns = [
+        "publisher",
+        "settings",
+        tuned.measure,
+        "risk",
+        "suppressed",
+        "counterfeits",
+        "told apart",
+        "chosen",
+    ]
     rows = [
         (
             point.publisher,
@@ -69,6 +78,7 @@ def tuned_html(tuned: Tuned) -> str:
             *point.figures,
             point.suppressed,
             point.counterfeits,
+            "" if point.told_apart is None else point.told_apart,
             i == tuned.chosen,
         )
         for i, point in ((i, tuned.points[i]) for i in tuned.frontier)

@@ -13,8 +13,11 @@ import numpy as np
 import polars as pl
 
 from republish.attacks import BELIEVES, Adversary, AttackResult, attack, granted_view, names
+from republish.attacks.replaying.replay import Replay
+from republish.attacks.replaying.swap import swap_newcomers
 from republish.errors import CannotPublish, LedgerError, PolicyError, RepublishError, fault_of
 from republish.knowledge import Extracted, Knowledge
+from republish.memory.memory import Memory
 from republish.metrics.queries import query_error
 from republish.microdata import read_view
 from republish.policy import Policy
@@ -27,6 +30,7 @@ from republish.tune.frontier import LIMITS, Point
 from republish.tune.space import Candidate, policy_of
 
 _QUERIES = 1_000
+_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
                 "allowed"
             )
         risk, undecided = _risk(bench, series)
+        told_apart = _told_apart(bench, series)
         errors = None if policy.form is None else _value_errors(bench, series)
     return Point(
         candidate.publisher,
@@ -121,7 +126,28 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         undecided=undecided,
         protects_series=bool(policy.publisher.series_promises),
         value_error=None if errors is None else _mean(rows, errors),
+        told_apart=told_apart,
     )
+
+
+def _told_apart(bench: Bench, series: Series) -> float | None:
+    """The share of a few pairs told apart who exchange values in the first release; `None` where there are no pairs."""
+    secret, publisher = series.secret(), series.publisher
+    view = read_view(bench.views[0], series.schema, series.values_at(1)).pseudonymous(secret)
+    start = Memory.empty()
+    view = view.without(publisher.waits(view, start))
+    seed = series.policy.seed
+    try:
+        found = swap_newcomers(
+            Replay(publisher, secret),
+            view,
+            start,
+            lambda number: secret.generator(seed, number, "publisher"),
+            pairs=_PAIRS,
+        )
+    except CannotPublish:  # as it is; it was published without some rows
+        return None
+    return found.summary.determined_share if found.summary.people else None
 
 
 def _value_errors(bench: Bench, series: Series) -> list[float]:

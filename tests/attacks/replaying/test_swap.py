@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attack_command import document, said
-from attacks.retracing.gathered import SCHEMA, people
+from attacks.retracing.gathered import SCHEMA, SECRET, people
 from republish import Mondrian, PolicyError, Series, TauSafety
 from republish.attacks import (
     Adversary,
@@ -17,8 +18,12 @@ from republish.attacks import (
     results_over_time,
     target_with_views,
 )
+from republish.attacks.replaying.replay import Replay
+from republish.attacks.replaying.swap import swap_newcomers
 from republish.errors import LimitBroken
 from republish.gate.limits import Gate
+from republish.memory.memory import Memory
+from republish.microdata import read_view
 from republish.publishers import Publisher
 
 VIEWS = [people(36, 3, 1), people(42, 3, 1)]
@@ -80,6 +85,27 @@ def test_the_gate_limits_how_many_pairs_are_told_apart(tmp_path: Path) -> None:
     series.publish(VIEWS[0])
     with pytest.raises(PolicyError, match="swap in the gate"):
         series.publish(VIEWS[1])
+
+
+def test_newcomers_who_are_dealt_by_chance_are_told_apart_by_no_coupling_of_it() -> None:
+    view = read_view(VIEWS[0], SCHEMA).pseudonymous(SECRET)
+    found = {
+        way: swap_newcomers(
+            Replay(TauSafety(m=3, membership=way), SECRET), view, Memory.empty(), np.random.default_rng
+        ).overall
+        for way in ("random", "nearest")
+    }
+    assert found["random"] == ToldApart(36, 0.0)
+    assert isinstance(found["nearest"], ToldApart)
+    assert found["nearest"].told_apart > 0.2
+
+
+def test_no_more_pairs_are_tried_than_decide() -> None:
+    view = read_view(VIEWS[0], SCHEMA).pseudonymous(SECRET)
+    replay = Replay(TauSafety(m=3, membership="nearest"), SECRET)
+    found = swap_newcomers(replay, view, Memory.empty(), np.random.default_rng, allowed=0.0)
+    assert found.overall.pairs < 36  # type: ignore[union-attr]
+    assert found.summary.determined == 1
 
 
 def test_tables_without_views_are_refused(tmp_path: Path) -> None:

@@ -165,7 +165,10 @@ def test_one_series_shows_risk_usefulness_gate_and_timeline(client: TestClient) 
     drawn = json.loads(re.search(r'id="useful-data">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert drawn["x"] == [1, 2]
     assert [one["name"] for one in drawn["series"]] == ["blur", "left out", "counterfeits"]
-    assert page.count("The same as a table") == 3
+    assert page.count("The same as a table") == 5
+    assert "Strongest attack measured:" in page
+    assert "People by how sure it is of their true value" in page
+    assert "worst person after it" in page
 
 
 def test_a_release_has_a_picture_over_any_two_columns(client: TestClient) -> None:

@@ -12,17 +12,20 @@ an adversary learns is how likely either world makes what she sees. That is at m
 however the chance of one world is coupled to that of the other, as long as it stays chance. So two couplings are tried,
 and the one that tells fewer apart is the bound: everyone keeps her chance; or it goes with the value, so that the two
 exchange all else, their quasi-identifiers.
+
+A release at hand can be tried before it leaves, with its own chance and without the views before it: only newcomers
+exchange, of whom no earlier release says anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from republish.arrays import IntArray
+from republish.arrays import BoolArray, IntArray
 from republish.attacks.identity import IdentityResult, ToldApart, exchanged
 from republish.attacks.replaying.replay import Replay
 from republish.errors import CannotPublish, PolicyError
@@ -33,6 +36,8 @@ from republish.secret import pseudonym_texts
 
 _Rows = tuple[int, int]
 _Exchange = Callable[[Microdata, _Rows], Microdata]
+Chance = Callable[[int], np.random.Generator]
+"""What a release (1, 2, ...) is drawn with."""
 PAIRS = 40
 """How many pairs exchange values in every release."""
 
@@ -60,7 +65,7 @@ def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = PAIRS, se
     """
     if any(view.people is None for view in views):
         raise PolicyError("the swap test follows people over releases; give views with pseudonyms")
-    run = _Run(replay, tuple(views), seed)
+    run = _Run(replay, tuple(views), lambda number: np.random.default_rng([seed, number]))
     before, made = run.published()
     rng = np.random.default_rng(seed)
     found = []
@@ -73,29 +78,65 @@ def swap_test(replay: Replay, views: Sequence[Microdata], pairs: int = PAIRS, se
     return found
 
 
+def swap_newcomers(
+    replay: Replay,
+    view: Microdata,
+    memory: Memory,
+    chance: Chance,
+    allowed: float = 1.0,
+    pairs: int = PAIRS,
+) -> IdentityResult:
+    """The share of pairs told apart among those whom the release of this view shows for the first time.
+
+    `memory` is that before the release, and `chance` what it is made with. Of so many
+    `pairs` some are tried until it is clear that more than the `allowed` share is told apart.
+    """
+    run = _Run(replay, (view,), chance, memory)
+    made = [run.grouped(0, view, memory)]
+    assert view.people is not None
+    new = memory.find(view.people) < 0
+    chosen = _pairs([view], made, pairs, np.random.default_rng(0), new)
+    most, found = int(allowed * len(chosen) + 1e-9), []
+    for exchange in (_exchange_values, _exchange_places):
+        apart = tried = 0
+        while tried < len(chosen) and apart <= most:
+            apart += run.tells_apart([memory], made, chosen[tried], exchange)
+            tried += 1
+        found.append(ToldApart(tried, apart / max(tried, 1)))
+        if not apart:
+            break
+    return exchanged([min(found, key=lambda one: one.told_apart)])
+
+
 @dataclass(frozen=True)
 class _Run:
-    """A publisher, the views of a series, and its chance."""
+    """A publisher, the views that follow each other after what is remembered, and the chance of each release."""
 
     replay: Replay
     views: tuple[Microdata, ...]
-    seed: int
+    chance: Chance
+    memory: Memory = field(default_factory=Memory.empty)
 
     def published(self) -> tuple[list[Memory], list[Grouping]]:
         """The memory before each of the views, and how they are grouped."""
-        before, made = [Memory.empty()], []
+        before, made = [self.memory], []
         for number, view in enumerate(self.views):
-            grouping, memory = self.step(number, view, before[-1])
-            made.append(grouping)
-            before.append(memory)
+            made.append(self.grouped(number, view, before[-1]))
+            before.append(self.remembered(number, view, made[-1], before[-1]))
         return before, made
 
-    def step(self, number: int, view: Microdata, memory: Memory) -> tuple[Grouping, Memory]:
-        """How a view (0, 1, ...) is grouped, and the memory after it."""
-        publisher, secret = self.replay.publisher, self.replay.secret
-        grouping = publisher.publish(view, memory, np.random.default_rng([self.seed, number + 1]))
-        seen = sight(view, view.row_digests(secret), grouping.group + 1, number + 1, memory)
-        return grouping, publisher.remember(view, grouping, memory.merged(seen))
+    def grouped(self, number: int, view: Microdata, memory: Memory) -> Grouping:
+        """How a view (0, 1, ...) is grouped."""
+        return self.replay.publisher.publish(view, memory, self.chance(self._release(number)))
+
+    def remembered(self, number: int, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
+        """The memory after a view was grouped so."""
+        digests = view.row_digests(self.replay.secret)
+        seen = sight(view, digests, grouping.group + 1, self._release(number), memory)
+        return self.replay.publisher.remember(view, grouping, memory.merged(seen))
+
+    def _release(self, number: int) -> int:
+        return self.memory.release + number + 1
 
     def tells_apart(
         self, before: list[Memory], made: list[Grouping], rows: list[_Rows | None], exchange: _Exchange
@@ -106,11 +147,13 @@ class _Run:
         for number, both in enumerate(rows[first:], start=first):
             view = self.views[number] if both is None else exchange(self.views[number], both)
             try:
-                again, memory = self.step(number, view, memory)
+                again = self.grouped(number, view, memory)
+                # Both were in one group: if they are again, it does not matter which of the two rows is whose.
+                if _public(again) != _public(made[number]) or _parted(again, both):
+                    return True
+                if number + 1 < len(rows):
+                    memory = self.remembered(number, view, again, memory)
             except CannotPublish:
-                return True
-            # Both were in one group: if they are again, it does not matter which of the two rows is whose.
-            if _public(again) != _public(made[number]) or _parted(again, both):
                 return True
         return False
 
@@ -134,13 +177,19 @@ def _parted(grouping: Grouping, both: _Rows | None) -> bool:
 
 
 def _pairs(
-    views: Sequence[Microdata], made: Sequence[Grouping], pairs: int, rng: np.random.Generator
+    views: Sequence[Microdata],
+    made: Sequence[Grouping],
+    pairs: int,
+    rng: np.random.Generator,
+    among: BoolArray | None = None,
 ) -> list[list[_Rows | None]]:
-    """Pairs of the last view drawn at random: their rows in every view, `None` where they are not there."""
+    """Pairs of the last view drawn at random, `among` some: their rows in every view, `None` where they are not."""
     names = [pseudonym_texts(view.people).to_list() for view in views if view.people is not None]
     places = [{name: row for row, name in enumerate(one)} for one in names]
     groups = [_together(grouping) for grouping in made]
     group, codes = groups[-1], views[-1].codes
+    if among is not None:
+        group = np.where(among, group, -1)
     known: dict[str, tuple[tuple[int, int], ...] | None] = {}
 
     def history(name: str) -> tuple[tuple[int, int], ...] | None:

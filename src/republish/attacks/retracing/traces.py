@@ -92,7 +92,10 @@ def buckets(history: History, number: int, trace: Trace) -> Iterator[AlikeGroups
         entry = np.full((len(groups), len(code)), -1, dtype=np.int64)
         for i, g in enumerate(groups):
             entry[i, : members[g + 1] - members[g]] = np.arange(members[g], members[g + 1])
-        yield AlikeGroups(entry, np.where(entry >= 0, row[entry - members[first]], -1), code)
+        place = np.where(
+            entry >= 0, entry - members[first], len(row) - 1
+        )  # the one more, where it is nobody's
+        yield AlikeGroups(entry, row[place], code)
 
 
 def known_entries(history: History, bucket: AlikeGroups, known: BoolArray) -> BoolArray:

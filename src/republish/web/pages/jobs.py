@@ -15,7 +15,7 @@ from starlette.responses import Response
 from republish.errors import RepublishError
 from republish.publishing.plausibility import MEANT
 from republish.report.words import ATTACKS
-from republish.web import NotFound, charts
+from republish.web import NotFound, attack_charts
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
 
@@ -151,7 +151,7 @@ class JobPages(Page):
         if job is not None and job.kind == "attack" and job.state == "done" and job.result:
             from republish.attacks.assessments import Assessment
 
-            newest = charts.assessment(Assessment.from_dict(job.result), True)
+            newest = attack_charts.assessment(Assessment.from_dict(job.result), True)
         return {
             "s": found,
             "job": job,
@@ -174,7 +174,7 @@ class JobPages(Page):
 
         found = self.desk.one(request.path_params["name"])
         made = [
-            charts.assessment(one, current)
+            attack_charts.assessment(one, current)
             for one, current in zip(found.assessments, found.current, strict=True)
         ][::-1]
         known = found.publisher.get("knowledge")
@@ -198,7 +198,7 @@ class JobPages(Page):
             attacks=able,
             newest=made[0] if made else None,
             earlier=made,
-            compare=charts.compared(made),
+            compare=attack_charts.compared(made),
         )
 
     def start_attack(self, request: Request, form: FormData) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from republish.errors import RepublishError
 from republish.show.promises import words_on_release
-from republish.web import DeskError, NotFound, charts
+from republish.web import DeskError, NotFound, attack_charts, charts
 from republish.web.downloads import sent
 from republish.web.errors import sentence
 from republish.web.pages.page import Page
@@ -25,13 +25,14 @@ class SeriesPages(Page):
 
     def series(self, request: Request) -> Response:
         found = self.desk.one(request.path_params["name"])
-        serial, says = charts.serial(found)
+        serial, says = attack_charts.serial(found)
         return self.page(
             request,
             "series.html",
             s=found,
             serial=serial,
             serial_says=says,
+            strongest=attack_charts.strongest_of(found),
             alone=charts.alone(found.releases),
             useful=charts.useful(found.releases, found.publisher["keeps_counts"]),
             notices=self.desk.notices(found.name),

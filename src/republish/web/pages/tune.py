@@ -70,6 +70,7 @@ class TunePages(Page):
                 found[place] = {
                     "protects": point.protects_series and protects.get(point.publisher, True),
                     "undecided": point.undecided,
+                    "told_apart": point.told_apart,
                     "write": f"{option} {point.risk!r} --write {_WRITTEN}" if best else None,
                     "tune": shlex.join(["republish", "tune", str(series.root)]),
                     "init": _init(series, point, document) if best else None,

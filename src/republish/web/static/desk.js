@@ -67,7 +67,10 @@
 
   function bars(data) {
     var option = shared();
-    option.series = [{ type: "bar", name: data.yname, data: data.values, barCategoryGap: "12%" }];
+    var values = data.values.map(function (v, i) {
+      return data.red_from !== undefined && i >= data.red_from ? { value: v, itemStyle: { color: colour("--bad") } } : v;
+    });
+    option.series = [{ type: "bar", name: data.yname, data: values, barCategoryGap: "12%" }];
     option.xAxis = axis(data.xname, { type: "category", data: data.x, splitLine: { show: false } });
     option.yAxis = axis("", { type: "value", minInterval: 1 });
     option.tooltip.trigger = "axis";
