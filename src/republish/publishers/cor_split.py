@@ -135,7 +135,7 @@ class CorSplit(SignaturePublisher):
         past = recall(view, memory)
         keeps = past.code == view.codes
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
-        filling = FillOptions(eligible=not self.pad, pad=self.pad, instead="pad=true")
+        filling = FillOptions(eligible=not self.pad, pad=self.pad, existing=True, instead="pad=true")
         if self.deals:
             deal = (
                 Deal.of(view, memory, keeps, self.zone_size)

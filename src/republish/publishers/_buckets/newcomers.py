@@ -17,6 +17,7 @@ from republish.publishers._buckets.kernels import (
     place_nearest,
     place_random,
     plan,
+    plan_rises,
     tallest,
 )
 from republish.publishers._buckets.lists import lists_of, positions_by
@@ -35,6 +36,8 @@ class FillOptions:
         pad: counterfeits make newcomers m-eligible where they are not; otherwise that is refused.
         optimal: in balancing, the assignment of newcomers to places with the least sum of squared distances,
             value by value; implies `nearest`.
+        existing: the newcomers that balancing leaves join buckets that there are, one of each value at a time, as long
+            as those left stay m-eligible; otherwise all of them get new signatures.
         hidden: a bucket with a value that was never published holds at least so many people; 0 asks for nothing.
         instead: what to choose where newcomers are refused, for the message.
     """
@@ -43,6 +46,7 @@ class FillOptions:
     nearest: bool = False
     pad: bool = False
     optimal: bool = False
+    existing: bool = False
     hidden: int = 0
     instead: str = "tau-safety"
 
@@ -114,6 +118,8 @@ def balance(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
 
 def assign(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with all remaining newcomers in new ones, or in old ones of the same signature."""
+    if work.filling.existing:
+        draft = _risen(work, draft)
     for _ in range(_ROUNDS):
         filled = _assigned(work, draft)
         stuck = np.flatnonzero(filled.bucket < 0)
@@ -121,6 +127,13 @@ def assign(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
             return filled
         draft = _accompanied(work, draft, stuck)
     return _with_counterfeits(work, _assigned(work, draft))
+
+
+def _risen(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
+    """Return the buckets with newcomers of all values of a bucket in it, that with most people first."""
+    order = np.argsort(-tallest(draft.signatures, draft.held), kind="stable")
+    rises = plan_rises(draft.signatures, order, _left(work, draft), work.m)
+    return _place(work, draft, np.repeat(rises, np.diff(draft.signatures.offsets)), 0, nearest=False)
 
 
 def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
