@@ -7,15 +7,16 @@ with degree n (see `republish.inference.hc_safety`) with respect to every earlie
 
 What the paper leaves open, or where more can be had, is done as follows.
 
-- Cells. A bucket is first halved again and again, each time along the quasi-identifier that leaves the smallest
-  semi-perimeters, down to cells of at most eight groups; Cor-Partition (Fig. 5) works in each cell. The lists of
-  a whole bucket would be alike in one quasi-identifier and mixed in all others.
-- Temporary discards. Only a member who was with most of the others in the release that makes the group unsafe
-  is worth replacing; among those one is drawn at random, and the next of the same value takes her place.
-- Where discards do not help in any list, the group is put aside until its bucket is dealt. Then it swaps members
-  of equal value with one of the groups dealt shortly before or after, such that both are safe and small. Only
-  where no swap helps are groups merged, up to five of them, the one that adds least first: merging is what
-  makes a value occur more than once in a group, and costs precision.
+- Halving. A bucket is halved again and again, each time along the quasi-identifier that leaves the smallest
+  semi-perimeters, down to single groups. The lists of a whole bucket, which Cor-Partition (Fig. 5) deals from, are
+  alike in one quasi-identifier and mixed in all others: dealt from lists of eight groups, counts are a quarter less
+  precise on large tables.
+- Exchanges take the place of temporary discards: an unsafe group swaps members of equal value with one of the groups
+  that lie shortly before or after it, such that both are safe and small. Only where no swap helps are groups merged, up
+  to five of them, the one that adds least first: merging is what makes a value occur more than once in a group, and
+  costs precision.
+- Newcomers whom balancing leaves join existing buckets, the highest first, one of each value at a time, as long as
+  the rest stays m-eligible; only the rest gets new signatures. So signatures are few, and buckets large.
 - Counterfeits are the last resort. A member replaced by a counterfeit must still be published, in a balanced
   group. So the unsafe group is parted into two, each filled up with a counterfeit for every member that it left to
   the other: as many counterfeits as the signature has values. That is the least possible, because a bucket stays
