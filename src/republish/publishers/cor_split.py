@@ -33,6 +33,11 @@ of space. A pseudonym lasts, so people stay together where they may.
 The paper's guarantee, like its analysis, is about values that persist. So what counts are lives: whoever has another
 value than before was in no earlier group, also where all others of her group were with her.
 
+With p, L and h the degree n is the least that keeps the probability of a breach below h where everyone is compromised
+with probability p (Fig. 3), and nobody is published more than L times in one life: whoever was is retired, left out of
+all further releases until her value changes, or the release is refused. Then the series is pvr-safe with threshold h
+(Def. 9, Lemma 3), as far as the formula goes: it applies each inference once, and only to compromised people.
+
 The memory gains one number a person and release. The check of a group takes time in proportion to the releases.
 """
 
@@ -43,9 +48,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from republish.arrays import Int64Array
-from republish.errors import PolicyError
-from republish.grouping import Grouping
+from republish.arrays import Int32Array, Int64Array
+from republish.errors import CannotPublish, PolicyError
+from republish.grouping import SUPPRESSED, Grouping
 from republish.memory.memory import Memory
 from republish.microdata import INTERVAL, Microdata
 from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
@@ -56,6 +61,7 @@ from republish.publishers.breach import n_choose
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement, WeakMUniqueness
 
+_DEGREE = 3  # the n of the paper's experiments
 _GROUP_IN = "group@"
 _LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another code now began a new one
 
@@ -66,16 +72,24 @@ class CorSplit(SignaturePublisher):
 
     With `pad`, counterfeits help out where the newcomers are not m-eligible; otherwise that is refused.
 
+    With `p`, `L` and `h`, all three, the probability of a breach is below `h` by the paper's formula, everyone being
+    compromised with probability `p`; n is chosen so where it is not given, else it is 3. Nobody is published more than
+    `L` times with one value: with `retire` people are left out then, otherwise their view is refused.
+
     With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature, 100
     times m where not given; without `pad` zones are made larger until newcomers are m-eligible in each.
     """
 
     m: int = 6
-    n: int = 3
+    n: int | None = None
     pad: bool = False
     require: tuple[Requirement, ...] = ()
     membership: str = "random"
     zone: int | None = None
+    p: float | None = None
+    L: int | None = None
+    h: float | None = None
+    retire: bool = True
 
     name: ClassVar[str] = "cor-split"
     paper: ClassVar[str] = (
@@ -90,21 +104,42 @@ class CorSplit(SignaturePublisher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _whole(self.n) or not 1 <= self.n <= self.m:
+        least = self._least_degree()
+        n = self.n if self.n is not None else least or _DEGREE
+        if not _whole(n) or not 1 <= n <= self.m:
             raise PolicyError(
-                f"n must be a whole number from 1 to m={self.m}; choose one in that range, or let for_breach find it"
+                f"n must be a whole number from 1 to m={self.m}; choose one in that range, or give p, L and h, which "
+                "choose it"
             )
-        if not isinstance(self.pad, bool):
-            raise PolicyError(f"pad must be true or false, found a {type(self.pad).__name__}; choose one")
+        if least is not None and n < least:
+            raise PolicyError(
+                f"n must be at least {least}, so that the probability of a breach stays below h={self.h:g} with "
+                f"p={self.p:g} and L={self.L}, found {n}; leave n out, or raise h"
+            )
+        object.__setattr__(self, "n", n)
+        for name, found in (("pad", self.pad), ("retire", self.retire)):
+            if not isinstance(found, bool):
+                raise PolicyError(f"{name} must be true or false, found a {type(found).__name__}; choose one")
 
-    @classmethod
-    def for_breach(cls, p: float, L: int, m: int = 6, h: float = 0.1, *, pad: bool = False) -> CorSplit:
-        """Return the publisher with the least n that keeps the probability of a breach below h (n-Choose).
+    def _least_degree(self) -> int | None:
+        """The least n that p, L and h allow, `None` where they are not given."""
+        named = (("p", self.p), ("L", self.L), ("h", self.h))
+        given = [name for name, value in named if value is not None]
+        if self.p is None or self.L is None or self.h is None:
+            if given:
+                raise PolicyError(
+                    f"p, L and h must be given together, found {' and '.join(given)} alone; give all three, or none"
+                )
+            return None
+        if isinstance(self.p, bool) or isinstance(self.h, bool) or not _whole(self.L):
+            raise PolicyError("p and h must be numbers and L a whole number; give them so")
+        return n_choose(self.p, self.L, self.m, self.h)
 
-        Raises:
-            PolicyError: no n from 1 to m does.
-        """
-        return cls(m, n_choose(p, L, m, h), pad)
+    @property
+    def degree(self) -> int:
+        """The degree n of hc-safety."""
+        assert self.n is not None
+        return self.n
 
     @property
     def division(self) -> Division:
@@ -124,15 +159,33 @@ class CorSplit(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        return (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
+        kept = (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
+        return kept if self.L is None else (*kept, f"pvr-safety={self.h}@{self.p}", f"lifespan={self.L}")
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
-        """Return groups of all rows, with counterfeits where a signature or hc-safety needs them.
+        """Return groups of all rows but those of people to be retired, with counterfeits where they are needed.
 
         Raises:
-            CannotPublish: the newcomers are not m-eligible and `pad` is not set, or there are fewer than m values.
+            CannotPublish: the newcomers are not m-eligible and `pad` is not set, or there are fewer than m values; or
+                somebody was published L times and `retire` is not set.
             LedgerError: the memory contradicts itself or the view.
         """
+        if self.L is None:
+            return self._published(view, memory, rng)
+        spent = np.count_nonzero(_history(view, memory), axis=1) >= self.L
+        if spent.any() and not self.retire:
+            raise CannotPublish(
+                f"nobody may be published more than L={self.L} times with one value; {np.count_nonzero(spent)} people "
+                "of this view were published so often; leave them out, or start a new series with a larger L, or with "
+                "retire=true, which leaves them out"
+            )
+        made = self._published(view.only(np.flatnonzero(~spent)), memory, rng)
+        group = np.full(view.rows, SUPPRESSED, dtype=np.int32)
+        group[~spent] = made.group
+        return replace(made, group=group)
+
+    def _published(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        """The groups of all rows."""
         past = recall(view, memory)
         keeps = past.code == view.codes
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
@@ -146,7 +199,7 @@ class CorSplit(SignaturePublisher):
             buckets, view = deal.filled(past, self.m, rng, filling), in_order_of_pseudonyms(view)
         else:
             buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
-        entries = _entries(view, memory, buckets, self.n)
+        entries = _entries(view, memory, buckets, self.degree)
         made = partition(
             entries,
             _sorted(entries, buckets),
@@ -196,17 +249,24 @@ def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entri
     points = np.full((len(buckets.row), len(view.axes)), NOWHERE)
     points[real] = view.points.T[row]
     step = np.array([0.0 if axis.kind_code == INTERVAL else 1.0 for axis in view.axes], dtype=np.float64)
+    of_row = _history(view, memory)
+    history = np.zeros((len(buckets.row), of_row.shape[1]), dtype=np.int32)
+    history[real] = of_row[row]
+    return Entries(points, view.widths, step, history, n)
+
+
+def _history(view: Microdata, memory: Memory) -> Int32Array:
+    """Return everyone's group in each earlier release of the life she lives, 0 for none."""
     names = [f"{_GROUP_IN}{release}" for release in range(1, memory.release + 1)]
-    history = np.zeros((len(buckets.row), len(names)), dtype=np.int32)
+    history = np.zeros((view.rows, len(names)), dtype=np.int32)
     if memory.size and view.people is not None:
-        entry = memory.find(view.people)[row]
-        goes_on = entry >= 0
-        goes_on[goes_on] = memory.columns["code"][entry[goes_on]] == view.codes[row[goes_on]]
-        there, entry = real[goes_on], entry[goes_on]
+        entry = memory.find(view.people)
+        there = np.flatnonzero(entry >= 0)
+        there = there[memory.columns["code"][entry[there]] == view.codes[there]]
         for release, name in enumerate(names):
             if name in memory.columns:  # nobody was published in an empty release
-                history[there, release] = memory.columns[name][entry]
-    return Entries(points, view.widths, step, history, n)
+                history[there, release] = memory.columns[name][entry[there]]
+    return history
 
 
 def _sorted(entries: Entries, buckets: Buckets) -> Int64Array:
