@@ -38,32 +38,50 @@ with probability p (Fig. 3), and nobody is published more than L times in one li
 all further releases until her value changes, or the release is refused. Then the series is pvr-safe with threshold h
 (Def. 9, Lemma 3), as far as the formula goes: it applies each inference once, and only to compromised people.
 
+With theta (2.1, Def. 8, Fig. 4) people are divided, before anything else, by the values that are possible for them, and
+each part gets buckets of its own: so every value of a signature is possible for all who bear it, and an adversary who
+knows what is possible begins with no fewer candidates. Balancing and assignment then go on as without it.
+
 The memory gains one number a person and release. The check of a group takes time in proportion to the releases.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from republish.arrays import Int32Array, Int64Array
+from republish.arrays import BoolArray, Int32Array, Int64Array, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import SUPPRESSED, Grouping
+from republish.knowledge.possible_values import ALL, PossibleValues
 from republish.memory.memory import Memory
 from republish.microdata import INTERVAL, Microdata
-from republish.publishers._buckets.buckets import Buckets, FillOptions, fill_buckets, recall
-from republish.publishers._buckets.dealing import Deal, in_order_of_pseudonyms
+from republish.publishers._buckets.buckets import Buckets, FillOptions, Past, fill_buckets, recall
+from republish.publishers._buckets.dealing import Deal, in_order_of_pseudonyms, joined
 from republish.publishers._kernels.cor_partition import NOWHERE, Entries, partition
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.breach import n_choose
 from republish.publishers.contract import Division, KeptSignatures
 from republish.requirements import Requirement, WeakMUniqueness
+from republish.schema import Schema
 
 _DEGREE = 3  # the n of the paper's experiments
 _GROUP_IN = "group@"
 _LIFE_CODE = "life_code"  # whose life the groups belong to: whoever has another code now began a new one
+
+
+class _Coming(NamedTuple):
+    """A view, all that is remembered, what is remembered of the people in the view, and who keeps a signature."""
+
+    view: Microdata
+    memory: Memory
+    past: Past
+    keeps: BoolArray
+
+    def only(self, rows: Int64Array) -> _Coming:
+        return _Coming(self.view.only(rows), self.memory, self.past.only(rows), self.keeps[rows])
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,8 @@ class CorSplit(SignaturePublisher):
     With `p`, `L` and `h`, all three, the probability of a breach is below `h` by the paper's formula, everyone being
     compromised with probability `p`; n is chosen so where it is not given, else it is 3. Nobody is published more than
     `L` times with one value: with `retire` people are left out then, otherwise their view is refused.
+
+    With `theta`, the text of `PossibleValues`, people hide only among values that are possible for all of them.
 
     With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature, 100
     times m where not given; without `pad` zones are made larger until newcomers are m-eligible in each.
@@ -90,6 +110,7 @@ class CorSplit(SignaturePublisher):
     L: int | None = None
     h: float | None = None
     retire: bool = True
+    theta: str = ALL
 
     name: ClassVar[str] = "cor-split"
     paper: ClassVar[str] = (
@@ -98,6 +119,7 @@ class CorSplit(SignaturePublisher):
     )
     groups_of_zone: ClassVar[int] = 100
     unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
+    cell_parameters: ClassVar[tuple[str, ...]] = ("theta",)
     summary: ClassVar[str] = (
         "Keeps everyone among the same values, and never relates fewer than n people over time."
     )
@@ -117,6 +139,8 @@ class CorSplit(SignaturePublisher):
                 f"p={self.p:g} and L={self.L}, found {n}; leave n out, or raise h"
             )
         object.__setattr__(self, "n", n)
+        if self.theta != ALL:
+            object.__setattr__(self, "theta", PossibleValues.of(self.theta).text)
         for name, found in (("pad", self.pad), ("retire", self.retire)):
             if not isinstance(found, bool):
                 raise PolicyError(f"{name} must be true or false, found a {type(found).__name__}; choose one")
@@ -140,6 +164,21 @@ class CorSplit(SignaturePublisher):
         """The degree n of hc-safety."""
         assert self.n is not None
         return self.n
+
+    @property
+    def possible(self) -> PossibleValues | None:
+        return None if self.theta == ALL else PossibleValues.of(self.theta)
+
+    def require_fit(self, schema: Schema) -> None:
+        """Refuse possible values that the columns of a schema cannot have."""
+        if self.possible is not None:
+            self.possible.require_fit(schema, self.m)
+
+    @property
+    def undivided(self) -> str | None:
+        if self.possible is not None and not self.pad:
+            return f"{self.name} with `theta` asks for newcomers who are m-eligible among their like; with pad=true"
+        return super().undivided
 
     @property
     def division(self) -> Division:
@@ -187,18 +226,10 @@ class CorSplit(SignaturePublisher):
     def _published(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """The groups of all rows."""
         past = recall(view, memory)
-        keeps = past.code == view.codes
-        # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
-        filling = FillOptions(eligible=not self.pad, pad=self.pad, existing=True, instead="pad=true")
+        coming = _Coming(view, memory, past, past.code == view.codes)
+        buckets = self._filled(coming, rng) if self.possible is None else self._filled_apart(coming, rng)
         if self.deals:
-            deal = (
-                Deal.of(view, memory, keeps, self.zone_size)
-                if self.pad
-                else Deal.eligible(view, memory, keeps, self.zone_size, self.m)
-            )
-            buckets, view = deal.filled(past, self.m, rng, filling), in_order_of_pseudonyms(view)
-        else:
-            buckets = fill_buckets(view, past, keeps, self.m, rng, filling)
+            view = in_order_of_pseudonyms(view)
         entries = _entries(view, memory, buckets, self.degree)
         made = partition(
             entries,
@@ -215,6 +246,35 @@ class CorSplit(SignaturePublisher):
             np.concatenate([made.group[~real], made.extra_group]).astype(np.int32),
             np.concatenate([buckets.code[~real], buckets.code[made.extra_like]]).astype(np.int32),
         )
+
+    def _filled(
+        self, coming: _Coming, rng: np.random.Generator, possible: BoolArray | None = None
+    ) -> Buckets:
+        """The buckets of people who may have the same values."""
+        view, memory, past, keeps = coming
+        # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
+        filling = FillOptions(
+            eligible=not self.pad, pad=self.pad, existing=True, instead="pad=true", possible=possible
+        )
+        if not self.deals:
+            return fill_buckets(view, past, keeps, self.m, rng, filling)
+        deal = (
+            Deal.of(view, memory, keeps, self.zone_size)
+            if self.pad
+            else Deal.eligible(view, memory, keeps, self.zone_size, self.m)
+        )
+        return deal.filled(past, self.m, rng, filling)
+
+    def _filled_apart(self, coming: _Coming, rng: np.random.Generator) -> Buckets:
+        """The buckets of all people, only of those together who may have the same values."""
+        assert self.possible is not None
+        of_row, allowed = self.possible.of_people(coming.view)
+        _require_possible(coming, of_row, allowed)
+        made = []
+        for number, codes in enumerate(allowed):
+            rows = np.flatnonzero(of_row == number)
+            made.append(self._filled(coming.only(rows), rng, codes).of_rows(rows))
+        return joined(made)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with everyone's signature and the groups of the life she lives, of all releases."""
@@ -236,6 +296,20 @@ def _with_groups(memory: Memory) -> Memory:
     now = np.where(memory.columns["last"] == memory.release, memory.columns["group"], 0)
     columns |= {f"{_GROUP_IN}{memory.release}": now.astype(np.int32), _LIFE_CODE: code.copy()}
     return replace(memory, columns=columns)
+
+
+def _require_possible(coming: _Coming, of_row: IntArray, allowed: BoolArray) -> None:
+    """Refuse that somebody keeps a signature with a value that is not possible for her any more."""
+    past, keeps = coming.past, coming.keeps
+    offsets, items = past.signatures
+    hits = np.pad(np.cumsum(~allowed[:, items], axis=1), ((0, 0), (1, 0)))
+    wrong = np.diff(hits[:, offsets], axis=1) > 0
+    lost = int(np.count_nonzero(wrong[of_row[keeps], past.signature[keeps]]))
+    if lost:
+        raise CannotPublish(
+            f"whoever keeps a value keeps the set of values it hides in, which must be possible for her; for {lost} "
+            "people it is no longer, since the quasi-identifier that theta goes by has changed; leave them out"
+        )
 
 
 def _whole(number: object) -> bool:

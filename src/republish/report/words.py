@@ -147,6 +147,7 @@ PARAMETERS = {
     "L": "how often a person is published with one value at most; given together with p and h",
     "h": "what the probability of a breach stays below, by the paper's formula; given together with p and L",
     "retire": "whether people are left out once they were published L times; otherwise such a view is refused",
+    "theta": "which values are possible for whom, so that nobody hides among others; not shown here",
     "strict": "whether rows with equal values always stay together",
     "bt": "width of what an adversary knows, and how much she may learn",
     "crowd": "people a group should hold, each counted by how uncertain the value still is",

@@ -40,6 +40,7 @@ class FillOptions:
             as those left stay m-eligible; otherwise all of them get new signatures.
         hidden: a bucket with a value that was never published holds at least so many people; 0 asks for nothing.
         instead: what to choose where newcomers are refused, for the message.
+        possible: the codes that these people may have; any where it is not given.
     """
 
     eligible: bool = True
@@ -49,6 +50,7 @@ class FillOptions:
     existing: bool = False
     hidden: int = 0
     instead: str = "tau-safety"
+    possible: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,12 @@ def require_values(work: Work, draft: UnfilledBuckets) -> None:
     """Refuse newcomers that no balanced buckets of m values can hold."""
     left = _left(work, draft)
     newcomers, largest = int(left.sum()), int(left.max(initial=0))
-    if newcomers and work.domain < work.m:
+    values = work.domain if work.filling.possible is None else int(work.filling.possible.sum())
+    if newcomers and values < work.m:
+        which = "" if work.filling.possible is None else " that are possible for all of some people"
         raise CannotPublish(
             f"groups of m={work.m} different values need as many values; the sensitive column has "
-            f"{work.domain} so far; "
+            f"{values}{which} so far; "
             + (
                 "choose a smaller m"
                 if work.first
@@ -195,6 +199,8 @@ def _padded(work: Work, left: Int64Array) -> Int64Array:
     if lacking <= 0:
         return left
     order = work.rng.permutation(work.domain)
+    if work.filling.possible is not None:
+        order = order[work.filling.possible[order]]
     told = order[(order < work.known) | (left[order] > 0)]
     if work.filling.hidden and len(told) >= work.m:
         order = told  # a new value that nobody here has would need people to hide among
