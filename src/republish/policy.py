@@ -18,6 +18,7 @@ from republish.gate.limits import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
+from republish.knowledge.possible_values import PossibleValues
 from republish.publishers import Publisher, make_publisher, said_parameters, stored_parameters
 from republish.release.forms import TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
@@ -124,6 +125,11 @@ class Policy:
         return self.publisher.bt
 
     @property
+    def possible(self) -> PossibleValues | None:
+        """Which values a person may have at all, where the publisher looks at it; checked while the view is at hand."""
+        return self.publisher.possible
+
+    @property
     def promises(self) -> dict[str, Any]:
         """The promises as the ledger records them."""
         promises: dict[str, Any] = {
@@ -135,8 +141,9 @@ class Policy:
         }
         if self.form is not None:
             promises["people"] = self.form.requirement.text
-        if self.bt is not None:
-            promises["when_published"] = [self.bt.text]
+        checked = [*([self.bt.text] if self.bt else []), *([self.possible.promise] if self.possible else [])]
+        if checked:
+            promises["when_published"] = checked
         return promises if self.gate is None else promises | {"gate": self.gate.public()}
 
     @property

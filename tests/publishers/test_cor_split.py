@@ -27,6 +27,7 @@ from republish.grouping import Grouping
 from republish.inference.hc_safety import hc_unsafe
 from republish.memory.memory import Memory, sight
 from republish.microdata import Microdata
+from republish.publishers import make_publisher, stored_parameters
 from republish.publishers.cor_split import CorSplit
 from republish.secret import Secret
 
@@ -418,10 +419,43 @@ def test_newcomers_that_are_not_m_eligible_are_refused_unless_padded() -> None:
 # ---- parameters
 
 
-def test_for_breach_takes_the_degree_of_n_choose() -> None:
-    assert CorSplit.for_breach(0.04, 24, 6, 0.1) == CorSplit(6, 3)
+def test_p_l_and_h_choose_the_degree_of_n_choose() -> None:
+    assert CorSplit(p=0.04, L=24, h=0.1).n == 3
+    assert CorSplit(p=0.04, L=21, h=0.1).n == 2
+    assert CorSplit(p=0.04, L=21, h=0.1, n=4).n == 4
+    assert CorSplit(6) == CorSplit(6, 3)
     with pytest.raises(PolicyError, match="raise m"):
-        CorSplit.for_breach(0.3, 24, 3, 0.01)
+        CorSplit(m=3, p=0.3, L=24, h=0.01)
+
+
+def test_what_p_l_and_h_promise_can_be_said_again() -> None:
+    chosen = CorSplit(p=0.04, L=24, h=0.1)
+    assert chosen.series_promises == (
+        "weak-m-invariance=6",
+        "hc-safety=3",
+        "pvr-safety=0.1@0.04",
+        "lifespan=24",
+    )
+    assert make_publisher("cor-split", {k: str(v) for k, v in stored_parameters(chosen).items()}) == chosen
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"p": 0.04}, "p, L and h must be given together, found p alone"),
+        ({"L": 24, "h": 0.1}, "found L and h alone"),
+        ({"p": 0.04, "L": 24, "h": 0.1, "n": 2}, "n must be at least 3"),
+        ({"p": 1.5, "L": 24, "h": 0.1}, "p must be a probability"),
+        ({"p": 0.04, "L": 0, "h": 0.1}, "L must be a whole number of at least 1"),
+        ({"p": 0.04, "L": 2.5, "h": 0.1}, "L a whole number"),
+        ({"p": True, "L": 24, "h": 0.1}, "p and h must be numbers"),
+        ({"p": 0.04, "L": 24, "h": 0.0}, "h must lie above 0"),
+        ({"retire": 1}, "retire must be true or false"),
+    ],
+)
+def test_wrong_p_l_and_h_are_refused(wrong: dict[str, float], why: str) -> None:
+    with pytest.raises(PolicyError, match=why):
+        CorSplit(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,9 @@ class SeriesOptions:
     knowledge: Path | None = option(
         None, "Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."
     )
+    theta: Path | None = option(
+        None, "Table of a quasi-identifier and the sensitive column: the pairs that are possible (cor-split)."
+    )
     ledger: str | None = option(None, "URL of a database for the catalogue; a local file if not given.")
     store: str | None = option(
         None, "Folder, or address such as s3://bucket/folder, for releases and memory."
@@ -156,11 +159,14 @@ class SeriesOptions:
         """
         from republish.cli.arguments import assignments
         from republish.knowledge import read_knowledge
+        from republish.knowledge.possible_values import PossibleValues
         from republish.publishers import make_publisher, new_series_parameters, parameters_of
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
         parameters: dict[str, Any] = dict(assignments(self.parameter or [], "-p"))
+        if self.theta is not None and schema is not None:
+            parameters["theta"] = PossibleValues.of_table(self.theta, schema).text
         parameters = new_series_parameters(
             name,
             parameters,

@@ -14,7 +14,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
 from republish.show.numbers import number
-from republish.show.promises import bounds_in, extended_words, words_on_release
+from republish.show.promises import bounds_in, extended_words, words_on_release, words_on_retired
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
@@ -134,7 +134,7 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
             f"  {number(done.waiting)} people wait for a later release: they are too few, or may not share a set of "
             "values that a new value could hide in (newcomers)"
         )
-    if done.suppressed > 0.05 * done.rows:
+    if done.suppressed > 0.05 * done.rows and not words_on_retired(done.as_dict()):
         left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
         left_out = "the people are not counted yet" if kept else left_out
         say(

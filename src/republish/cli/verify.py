@@ -11,6 +11,7 @@ import typer
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.release.forms import KEPT_CUTS
 from republish.show.numbers import number
 from republish.show.promises import extended_words, promised_of_groups
 
@@ -153,7 +154,10 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
 
 def _say_extended(found: SeriesVerification) -> None:
     """How many people crossing cells concern, in all releases."""
-    noted = {release: sum(check.noted for check in one.checks) for release, one in found.releases.items()}
+    noted = {
+        release: sum(check.noted for check in one.checks if check.promise.startswith(KEPT_CUTS))
+        for release, one in found.releases.items()
+    }
     if any(noted.values()):
         most = max(noted, key=lambda release: noted[release])
         say(f"          in release {most}, the most of all, {extended_words(noted[most])}")

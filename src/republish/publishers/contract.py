@@ -19,6 +19,7 @@ from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
+from republish.knowledge.possible_values import PossibleValues
 from republish.memory.batch_record import BatchTerms
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
@@ -108,6 +109,11 @@ class Publisher(ABC):
     """What an adversary is taken to know."""
     bt: BTPrivacy | None = None
     """The (B,t)-privacy of every release, checked while the view is at hand."""
+
+    @property
+    def possible(self) -> PossibleValues | None:
+        """Which values a person may have at all, where it is looked at; checked while the view is at hand."""
+        return None
 
     @property
     @abstractmethod

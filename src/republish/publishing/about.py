@@ -65,6 +65,7 @@ def about_release(
         "every_group_satisfies": [
             *(requirement.describe() for requirement in policy.requirements),
             *([policy.bt.describe()] if policy.bt else []),
+            *([policy.possible.describe()] if policy.possible else []),
         ],
         "requirements": promises["one_table"],
         "promised_over_the_series": promises["series"],

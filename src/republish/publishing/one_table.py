@@ -12,6 +12,7 @@ from republish.release.release import Release, build_release
 from republish.schema import Schema
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
+from republish.verify.possible_values import checks_of_possible
 from republish.verify.table import verify_against_view, verify_frame
 
 
@@ -27,5 +28,6 @@ def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None
     verification.with_checks(
         verify_against_view(release, shuffled, group_of_row),
         *checks_of_beliefs(publisher.bt, shuffled, group_of_row),
+        *checks_of_possible(publisher.possible, shuffled, group_of_row, release),
     ).require()
     return release

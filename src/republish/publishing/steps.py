@@ -36,6 +36,7 @@ from republish.requirements import Requirement
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
 from republish.verify.check import Check, Verification
+from republish.verify.possible_values import checks_of_possible
 from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
 from republish.verify.similarity import Shown, require_beliefs
@@ -107,6 +108,7 @@ class Piece:
         checks = [
             *self._against_view(release, placed),
             *checks_of_beliefs(terms.publisher.bt, view, placed.group),
+            *checks_of_possible(terms.publisher.possible, view, placed.group, values),
             *self._against_memory(release, codes, placed.group, shown),
         ]
         return CheckedPiece(self, release, placed, codes, shown, found.with_checks(*checks))

@@ -176,6 +176,8 @@ def _promises(policy: Policy) -> dict[str, Any]:
     described = [*of_people, *((one.text, one.describe()) for one in policy.requirements)]
     if policy.bt is not None:
         described.append((policy.bt.text, policy.bt.describe()))
+    if policy.possible is not None:
+        described.append((policy.possible.promise, policy.possible.describe()))
     described += [(promise, meaning_of(promise)) for promise in promises["series"]]
     return promises | {"meanings": dict(described), "not_promised": limits_of(policy)}
 

@@ -21,6 +21,7 @@
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
   whose value changed was in no earlier group.
+- `pvr-safety=h@p`, `lifespan=L`: see `republish.verify.pvr_safety`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from republish.release.two_tables import stored_values
 from republish.schema import Schema
 from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
+from republish.verify.pvr_safety import LIFESPAN, PVR_SAFETY, pvr_safe, within_lifespan
 from republish.verify.similarity import Shown
 
 WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
@@ -69,6 +71,11 @@ _MEANING = {
     "new-values": "A value that appears for the first time hides among at least n people, any of whom may have it.",
     "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
+    "pvr-safety": (
+        "By the formula of Cor-Split's paper a breach is less likely than the limit: each of its two inferences is "
+        "made once. Whoever goes on from what was excluded finds more."
+    ),
+    "lifespan": "Nobody is published more than n times with one value.",
 }
 
 
@@ -76,7 +83,7 @@ def meaning_of(promise: str) -> str:
     """A promise over the series as one sentence."""
     name, _, bound = promise.partition("=")
     said = _MEANING[name]
-    for words in ("than n people", "least n people", "least n lives"):
+    for words in ("than n people", "least n people", "least n lives", "than n times"):
         said = said.replace(words, words.replace(" n ", f" {bound} "))
     return said
 
@@ -190,11 +197,17 @@ def promise_checks(
     promises: Iterable[str], now: AuditedRelease, before: Before, sizes: IntArray
 ) -> list[Check]:
     """Whether a release with groups of these sizes keeps each of the promises over the series."""
-    checks: list[Check] = []
+    checks, promises = list[Check](), list(promises)
+    names = {promise.partition("=")[0] for promise in promises}
+    groups = before.groups() if names & {"hc-safety", LIFESPAN, PVR_SAFETY} else ()
     for promise in promises:
         name = promise.partition("=")[0]
         if name == "hc-safety":
-            checks.append(hc_safe(promise, now, before.groups(), sizes))
+            checks.append(hc_safe(promise, now, groups, sizes))
+        elif name == LIFESPAN:
+            checks.append(within_lifespan(promise, meaning_of(promise), now.members.group, groups))
+        elif name == PVR_SAFETY:
+            checks.append(pvr_safe(promise, meaning_of(promise), promises, now.members.group, groups))
         elif name in ("similarity", WITHSTAND, EVENTS):
             checks.append(before.beliefs(promise))
         elif name in ("determined", "whole-buckets", "value-blind", "open-batches", "closed-batches"):

@@ -15,7 +15,7 @@ from republish import CannotPublish
 from republish.memory.memory import Memory
 from republish.publishers._buckets.buckets import FillOptions, divide, fill_buckets, gathered, halved, recall
 from republish.publishers._buckets.disjoint_kernels import Sites, accompany, place_apart
-from republish.publishers._buckets.kernels import Bars, UnfilledBuckets, plan, tallest
+from republish.publishers._buckets.kernels import Bars, UnfilledBuckets, plan, plan_rises, tallest
 from republish.publishers._buckets.lists import lists_of, positions_by
 from republish.publishers._kernels.geometry import geometry, include, measure, new_centre
 from republish.publishers.tau_safety import TauSafety
@@ -59,6 +59,55 @@ def test_every_eligible_multiset_is_assigned(m):
         parts = [part.tolist() for part in np.split(codes, ends[:-1])] if len(ends) else []
         assert list(zip(heights.tolist(), parts, strict=True)) == naive_plan(counts, m)
     assert tried > 100
+
+
+def naive_rises(signatures, order, counts, m):
+    """Buckets in turn, each by the most of all its values that leaves no worse a multiset, until none can."""
+    counts, rises = list(counts), [0] * len(signatures)
+
+    def lacking(left):
+        return max(0, m * max(left) - sum(left))
+
+    most, higher = lacking(counts), True
+    while higher:
+        higher = False
+        for b in order:
+            for rise in range(min(counts[code] for code in signatures[b]), 0, -1):
+                left = [count - rise * (code in signatures[b]) for code, count in enumerate(counts)]
+                if lacking(left) <= most:
+                    counts, higher = left, True
+                    rises[b] += rise
+                    break
+    return rises, counts
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(0, 9), min_size=4, max_size=7),
+    st.lists(st.sets(st.integers(0, 3), min_size=2), max_size=4),
+    st.integers(2, 4),
+    st.randoms(use_true_random=False),
+)
+def test_existing_buckets_become_as_high_as_they_can(counts, sets, m, random):
+    signatures = [sorted(codes) for codes in sets]
+    order = random.sample(range(len(sets)), len(sets))
+    left = np.array(counts, dtype=np.int64)
+    rises = plan_rises(lists_of(signatures), np.array(order, dtype=np.int64), left, m)
+    assert (rises.tolist(), left.tolist()) == naive_rises(signatures, order, counts, m)
+
+
+def test_newcomers_of_all_values_of_a_bucket_join_it():
+    first = [("a", 0, "1", "t", "v0"), ("b", 1, "1", "t", "v1")]
+    driver = Driver(TauSafety(m=2))
+    driver.publish(first)
+    coming = [
+        (name, 2, "1", "t", value) for name, value in zip("cdef", ("v0", "v1", "v2", "v3"), strict=True)
+    ]
+    view, _ = view_of([*first, *coming], driver.values)
+    past, chance = recall(view, driver.memory), np.random.default_rng(0)
+    made = fill_buckets(view, past, past.code == view.codes, 2, chance, FillOptions(existing=True))
+    signatures = [tuple(part.tolist()) for part in np.split(made.sig_codes, made.sig_offsets[1:-1])]
+    assert dict(zip(signatures, made.heights.tolist(), strict=True)) == {(0, 1): 2, (2, 3): 1}
 
 
 def random_draft(seed):

@@ -32,12 +32,18 @@ def people_of(rng: np.random.Generator, numbers: range, values: int = 9) -> list
     ]
 
 
+def with_fewer_values(person: tuple) -> tuple:
+    """In the north there are four values only."""
+    name, age, code, town, value = person
+    return name, age, code, town, f"v{int(value[1:]) % 4}" if town == "n" else value
+
+
 def weeks() -> list:
     """Three views of 150 people: every week 25 others."""
     rng = np.random.default_rng(3)
-    everyone = people_of(rng, range(200))
+    everyone = [with_fewer_values(person) for person in people_of(rng, range(200))]
     # The first knows all values, so that codes are the same in all.
-    known = view_of([*everyone, *((f"z{i}", 20, "10", "n", f"v{i}") for i in range(9))])[0].values
+    known = view_of([*everyone, *((f"z{i}", 20, "10", "s", f"v{i}") for i in range(9))])[0].values
     return [view_of(everyone[25 * week : 25 * week + 150], known)[0] for week in range(3)]
 
 
@@ -48,6 +54,7 @@ PUBLISHERS = [
     MInvariance(2, zone=30),
     CorSplit(3, 2, pad=True, zone=30),
     CorSplit(2, 1, zone=30),
+    CorSplit(3, 2, pad=True, zone=30, theta='{"town": {"n": ["v0", "v1", "v2", "v3"]}}'),
     Cohorts(3, size=30, values=4, max_determined=0.3, zone=40),
 ]
 
@@ -57,6 +64,15 @@ def test_nobody_tells_two_people_of_a_group_apart(publisher) -> None:
     found = swap_test(Replay(publisher, SECRET), weeks(), pairs=30)
     assert [one.told_apart for one in found] == [0, 0, 0]
     assert min(one.pairs for one in found) >= 20
+
+
+def test_who_is_retired_tells_nothing_of_values() -> None:
+    """In the third week everyone but the fifty others is retired."""
+    publisher = CorSplit(3, 2, pad=True, zone=30, p=0.04, L=2, h=0.1)
+    found = swap_test(Replay(publisher, SECRET), weeks(), pairs=30)
+    assert [one.told_apart for one in found] == [0, 0, 0]
+    assert [one.pairs for one in found][:2] == [30, 30]
+    assert found[2].pairs >= 10
 
 
 def test_every_way_to_deal_is_as_likely() -> None:

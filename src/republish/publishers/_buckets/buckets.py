@@ -91,6 +91,10 @@ class Buckets:
         """Return the buckets as groups, whole."""
         return self._grouped(rows, self.bucket)
 
+    def of_rows(self, rows: Int64Array) -> Buckets:
+        """The same buckets, made of some rows of a view, with the numbers that those rows have there."""
+        return replace(self, row=np.where(self.row == NOBODY, NOBODY, rows[self.row]))
+
     def _grouped(self, rows: int, numbers: Ints) -> Grouping:
         real = self.row != NOBODY
         group = np.empty(rows, dtype=np.int32)

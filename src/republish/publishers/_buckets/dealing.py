@@ -94,8 +94,8 @@ class Deal:
                 )
             except MustWait as wait:
                 raise MustWait(str(wait), ~self.keeps) from None
-            filled.append(replace(made, row=np.where(made.row >= 0, rows[made.row], made.row)))
-        return _joined(filled)
+            filled.append(made.of_rows(rows))
+        return joined(filled)
 
     def grouping(self, buckets: Buckets) -> Grouping:
         """Return groups of one entry of each value: companies that kept most people go on, others take what is free."""
@@ -162,7 +162,7 @@ def _words(view: Microdata) -> WordArray:
     return np.column_stack([words, words])
 
 
-def _joined(parts: list[Buckets]) -> Buckets:
+def joined(parts: list[Buckets]) -> Buckets:
     """All buckets of some lists of them."""
     if not parts:
         nothing, none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)

@@ -280,6 +280,41 @@ def plan(counts: Int64Array, m: int) -> tuple[Int64Array, Int64Array, Int64Array
 
 
 @kernel
+def plan_rises(signatures: Ragged, order: Int64Array, counts: Int64Array, m: int) -> Int64Array:
+    """Return how much higher each bucket becomes by newcomers of all its values, so many of each code as `counts`.
+
+    Bucket after bucket in this order becomes as high as it can, until none can: those left stay m-eligible, or lack no
+    more people than before. `counts` is what is left then.
+    """
+    rises = np.zeros(signatures.offsets.size - 1, np.int64)
+    gamma = counts.sum()
+    lacking = max(0, m * counts.max() - gamma) if counts.size else 0
+    among = np.zeros(counts.size, np.bool_)
+    higher = True
+    while higher:
+        higher = False
+        for b in order:
+            codes = signatures.items[signatures.offsets[b] : signatures.offsets[b + 1]]
+            among[:] = False
+            among[codes] = True
+            within, outside, rise = 0, 0, counts[codes].min()
+            for code in range(counts.size):
+                if among[code]:
+                    within = max(within, counts[code])
+                else:
+                    outside = max(outside, counts[code])
+            if codes.size > m:
+                rise = min(rise, (gamma + lacking - m * within) // (codes.size - m))
+            rise = min(rise, (gamma + lacking - m * outside) // codes.size)
+            if rise > 0:
+                counts[codes] -= rise
+                gamma -= rise * codes.size
+                rises[b] += rise
+                higher = True
+    return rises
+
+
+@kernel
 def lay_out(
     draft: UnfilledBuckets, places: Int64Array, heights: Int64Array, starts: Int64Array
 ) -> tuple[Int64Array, Int32Array, Int32Array]:

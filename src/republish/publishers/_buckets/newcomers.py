@@ -17,6 +17,7 @@ from republish.publishers._buckets.kernels import (
     place_nearest,
     place_random,
     plan,
+    plan_rises,
     tallest,
 )
 from republish.publishers._buckets.lists import lists_of, positions_by
@@ -35,16 +36,21 @@ class FillOptions:
         pad: counterfeits make newcomers m-eligible where they are not; otherwise that is refused.
         optimal: in balancing, the assignment of newcomers to places with the least sum of squared distances,
             value by value; implies `nearest`.
+        existing: the newcomers that balancing leaves join buckets that there are, one of each value at a time, as long
+            as those left stay m-eligible; otherwise all of them get new signatures.
         hidden: a bucket with a value that was never published holds at least so many people; 0 asks for nothing.
         instead: what to choose where newcomers are refused, for the message.
+        possible: the codes that these people may have; any where it is not given.
     """
 
     eligible: bool = True
     nearest: bool = False
     pad: bool = False
     optimal: bool = False
+    existing: bool = False
     hidden: int = 0
     instead: str = "tau-safety"
+    possible: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -74,10 +80,12 @@ def require_values(work: Work, draft: UnfilledBuckets) -> None:
     """Refuse newcomers that no balanced buckets of m values can hold."""
     left = _left(work, draft)
     newcomers, largest = int(left.sum()), int(left.max(initial=0))
-    if newcomers and work.domain < work.m:
+    values = work.domain if work.filling.possible is None else int(work.filling.possible.sum())
+    if newcomers and values < work.m:
+        which = "" if work.filling.possible is None else " that are possible for all of some people"
         raise CannotPublish(
             f"groups of m={work.m} different values need as many values; the sensitive column has "
-            f"{work.domain} so far; "
+            f"{values}{which} so far; "
             + (
                 "choose a smaller m"
                 if work.first
@@ -114,6 +122,8 @@ def balance(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
 
 def assign(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
     """Return the buckets with all remaining newcomers in new ones, or in old ones of the same signature."""
+    if work.filling.existing:
+        draft = _risen(work, draft)
     for _ in range(_ROUNDS):
         filled = _assigned(work, draft)
         stuck = np.flatnonzero(filled.bucket < 0)
@@ -121,6 +131,13 @@ def assign(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
             return filled
         draft = _accompanied(work, draft, stuck)
     return _with_counterfeits(work, _assigned(work, draft))
+
+
+def _risen(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
+    """Return the buckets with newcomers of all values of a bucket in it, that with most people first."""
+    order = np.argsort(-tallest(draft.signatures, draft.held), kind="stable")
+    rises = plan_rises(draft.signatures, order, _left(work, draft), work.m)
+    return _place(work, draft, np.repeat(rises, np.diff(draft.signatures.offsets)), 0, nearest=False)
 
 
 def _assigned(work: Work, draft: UnfilledBuckets) -> UnfilledBuckets:
@@ -182,6 +199,8 @@ def _padded(work: Work, left: Int64Array) -> Int64Array:
     if lacking <= 0:
         return left
     order = work.rng.permutation(work.domain)
+    if work.filling.possible is not None:
+        order = order[work.filling.possible[order]]
     told = order[(order < work.known) | (left[order] > 0)]
     if work.filling.hidden and len(told) >= work.m:
         order = told  # a new value that nobody here has would need people to hide among

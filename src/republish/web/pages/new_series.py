@@ -26,6 +26,8 @@ ROLES = (
 )
 KINDS = ("number", "category", "date")
 _EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_determined", "compromised"}
+_MAY_BE_EMPTY = {"n", "p", "L", "h"}
+_STEPS = {"int": "1", "float": "any"}
 _RECOMMENDED, _AS_USUAL = "recommended", "as-usual"
 
 
@@ -132,12 +134,12 @@ class NewSeriesPages(Page):
                     "name": field["name"],
                     "says": upper_first(PARAMETERS.get(field["name"], "")),
                     "type": "number",
-                    "step": "1" if field["type"] == "int" else "any",
+                    "step": _STEPS[field["type"].removesuffix(" | None")],
                     "value": (text(form, f"{one['name']}.{field['name']}") if form is not None else "")
-                    or field["default"],
+                    or ("" if field["default"] is None else field["default"]),
                 }
                 for field in one["parameters"]
-                if field["name"] in _EASY and field["type"] in ("int", "float")
+                if (field["name"] in _EASY and field["type"] in _STEPS) or field["name"] in _MAY_BE_EMPTY
             ]
             methods.append(
                 {
