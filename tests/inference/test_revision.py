@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -26,7 +27,8 @@ def knowledges(draw: st.DrawFn) -> Knowledge:
     m = draw(st.integers(2, 3))
     terminal = draw(st.sampled_from([(), (0,), (m - 1,)]))
     gaps = draw(st.sampled_from([0.0, 0.3, 0.9]))
-    return random_knowledge(draw(st.integers(0, 2**32)), m, draw(st.integers(1, 3)), gaps, terminal)
+    found = random_knowledge(draw(st.integers(0, 2**32)), m, draw(st.integers(1, 3)), gaps, terminal)
+    return replace(found, unseen=draw(st.sampled_from(["shorter", "zero"])))
 
 
 def released(rng: np.random.Generator, prior: np.ndarray, zeros: float) -> np.ndarray:

@@ -181,6 +181,7 @@ def test_counts_of_another_form_are_refused() -> None:
         {"order": 4},
         {"order": -1},
         {"smoothing": -1.0},
+        {"unseen": "never"},
         {"prior": Knowledge(pl.Series(["a"]), BY_SEX, np.ones((2, 1)))},
     ],
 )
@@ -196,6 +197,7 @@ def test_a_source_has_a_digest() -> None:
         Extracted(classes=BY_SEX),
         Extracted(terminal=("a",)),
         Extracted(smoothing=1),
+        Extracted(unseen="zero"),
     ]
     assert len({source.digest() for source in sources}) == len(sources)
     assert Extracted().digest() == Extracted().digest()

@@ -31,6 +31,7 @@ def learn(
     smoothing: float = 0.0,
     terminal: Sequence[Any] = (),
     bandwidth: float | Sequence[float] | None = None,
+    unseen: str = "shorter",
 ) -> Knowledge:
     """The shares of first values and of successions in a corpus, by class.
 
@@ -39,7 +40,7 @@ def learn(
     counted from each person's first appearance. `Transitions.to_knowledge` explains `smoothing`.
 
     With a `bandwidth` the prior is found by kernel regression over the quasi-identifiers, see `kernel_prior`: that of
-    a class is the average over the people in it.
+    a class is the average over the people in it. `unseen` is that of `Knowledge`.
     """
     if schema.sensitive is None or schema.identifier is None:
         raise PolicyError(
@@ -58,7 +59,8 @@ def learn(
         rows["class"].to_numpy(), _history(rows, max(order, 1)), rows["code"].to_numpy()
     )
     ends = codes_of(values, terminal)
-    knowledge = counts.to_knowledge(values.rename(schema.sensitive.name), classes, smoothing, ends)
+    counted = counts.to_knowledge(values.rename(schema.sensitive.name), classes, smoothing, ends)
+    knowledge = replace(counted, unseen=unseen)
     if bandwidth is not None:
         knowledge = replace(knowledge, prior=_regressed(views, schema, knowledge, bandwidth))
     return knowledge.steps(order)

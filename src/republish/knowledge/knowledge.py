@@ -25,6 +25,9 @@ MOST_ENTRIES = 2**27
 APPEARANCES = 24
 """How long the sequences are by which `steps` weighs the values it forgets."""
 
+UNSEEN = ("shorter", "zero")
+"""What is expected after a context that was never seen."""
+
 _OFF = 1e-6  # a sum may be this far from 1
 _ROUNDING = 1e-12  # and is left as it is when it is this close
 
@@ -43,6 +46,8 @@ class Knowledge:
             over `next` sums to 1, or is zero: that context was never seen. `None` where nothing is known.
         order: How many last values `sequential` looks at, 0 without it.
         terminal: Codes after which a person does not come back.
+        unseen: What is expected after a context that was never seen: what follows a `shorter` one, see `complete`,
+            or nothing at all (`zero`): who is seen again was not in it (JS-reduce, Alg. 5).
 
     Arrays with a row for every class get one more, the average of the classes, for people whose class cannot
     be told. Contexts that cannot occur, "no value" after a value, are cleared. The arrays are read-only.
@@ -54,9 +59,11 @@ class Knowledge:
     sequential: FloatArray | None = None
     order: int = 0
     terminal: tuple[int, ...] = ()
+    unseen: str = "shorter"
 
     def __post_init__(self) -> None:
         """Refuse what is no distribution or has the wrong shape; add the average class."""
+        require_known("unseen", self.unseen, UNSEEN)
         m, count = self.size, self.classes.count
         if m == 0 or self.values.n_unique() < m:
             raise PolicyError(
@@ -95,14 +102,14 @@ class Knowledge:
         return mask
 
     def complete(self) -> Knowledge:
-        """This knowledge with every context filled that was never seen.
+        """This knowledge with every context filled that was never seen, unless `unseen` is zero.
 
         It takes the chances of the context without its oldest value: the row with "no value" in that place
         where there is one, else the average of the rows with any value there, each counting the same; then of
         the next shorter context, in the end the prior of the class. After a terminal value rows stay zero: who
         is seen again did not have it. Where a belief rests on terminal values alone, use the prior.
         """
-        if self.sequential is None:
+        if self.sequential is None or self.unseen == "zero":
             return self
         count = self.classes.count
         table = completed(self.sequential[:count], self.prior[:count], self.terminal_mask)
@@ -121,7 +128,9 @@ class Knowledge:
         if d == 0:
             return replace(self, sequential=None, order=0)
         count = self.classes.count
-        table = truncated(self.sequential[:count], self.prior[:count], self.terminal_mask, d, appearances)
+        full = self.complete().sequential
+        assert full is not None
+        table = truncated(self.sequential[:count], full[:count], self.prior[:count], d, appearances)
         return replace(self, sequential=table, order=d)
 
     def aligned(self, values: pl.Series) -> Knowledge:
@@ -154,9 +163,8 @@ class Knowledge:
             ]
             sequential = self._shared_out(sequential, here).reshape(count, -1, M, M)
         terminal = tuple(np.flatnonzero(np.isin(here, self.terminal)).tolist())
-        return Knowledge(
-            values.rename(self.values.name), self.classes, prior, sequential, self.order, terminal
-        )
+        named = values.rename(self.values.name)
+        return replace(self, values=named, prior=prior, sequential=sequential, terminal=terminal)
 
     def _places(self, values: pl.Series) -> IntArray:
         """The code of each value, -1 where it is not mentioned."""
@@ -191,6 +199,7 @@ class Knowledge:
             "classes": self.classes.document(),
             "order": self.order,
             "terminal": list(self.terminal),
+            **({} if self.unseen == UNSEEN[0] else {"unseen": self.unseen}),
         }
         return digest_of(about, self.prior, self.sequential)
 
@@ -211,6 +220,12 @@ def require_size(classes: Classes, m: int, order: int) -> None:
             f"sequential knowledge of order {order} over {m} values and {classes.rows} classes has {entries:,} "
             f"entries; at most {MOST_ENTRIES:,} are held: lower the order, or merge values or classes"
         )
+
+
+def require_known(what: str, found: str, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those known."""
+    if found not in known:
+        raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
 
 
 def codes_of(values: pl.Series, wanted: Sequence[Any]) -> tuple[int, ...]:

@@ -10,12 +10,13 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes, classes_from_mapping
+from republish.knowledge.knowledge import UNSEEN
 from republish.knowledge.writer import FILE
 from republish.schema import Column, Schema
 
 VIEWS = "views"
 ORDERS = (1, 2, 3)
-_KEYS = {"sensitive", "order", "prior", "sequential", "terminal", "missing", "smoothing", "classes"}
+_KEYS = {"sensitive", "order", "prior", "sequential", "terminal", "missing", "smoothing", "unseen", "classes"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class KnowledgeSettings:
     terminal: tuple[str, ...]
     missing: str | None
     smoothing: float
+    unseen: str
     classes: Classes
 
 
@@ -74,6 +76,7 @@ def read_settings(path: Path, schema: Schema) -> KnowledgeSettings:
         _terminal_texts(document, path.name),
         missing,
         _smoothing(document, path.name),
+        _word(document, path.name, "unseen", UNSEEN),
         found,
     )
 
@@ -96,6 +99,14 @@ def _terminal_texts(document: Mapping[str, Any], file: str) -> tuple[str, ...]:
     if not isinstance(terminal, list) or not all(isinstance(one, str) for one in terminal):
         raise PolicyError(f"{file}: terminal is a list of sensitive values, as texts")
     return tuple(terminal)
+
+
+def _word(document: Mapping[str, Any], file: str, name: str, known: tuple[str, ...]) -> str:
+    """One of the known words, the first where none is given."""
+    word = document.get(name, known[0])
+    if word not in known:
+        raise PolicyError(f"{file}: {name} must be one of {', '.join(known)}")
+    return str(word)
 
 
 def _smoothing(document: Mapping[str, Any], file: str) -> float:

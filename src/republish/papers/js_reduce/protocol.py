@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -91,20 +91,19 @@ class Incremental(Extracted):
 
 
 def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
-    """The prior and the classes of what is known, with what was counted over everybody as sequential part."""
+    """What is known, with what was counted over everybody as sequential part."""
     assert counted.sequential is not None
     table = np.repeat(counted.sequential[:1], known.classes.count, axis=0)
-    prior = known.prior[: known.classes.count]
-    return Knowledge(known.values, known.classes, prior, table, counted.order, known.terminal)
+    return replace(known, sequential=table, order=counted.order)
 
 
 @lru_cache(maxsize=2)
 def series(size: SeriesSize, seed: int) -> HospitalViews:
-    """The hospital series, read as it would be for publication."""
+    """The hospital series, read as it would be for publication; what never occurred is excluded, as Alg. 5 says."""
     with generated(hospital(size.views, size.rows, seed)) as data:
         assert data.knowledge is not None
         views = read_views(data.views, data.schema, SECRET)
-    return HospitalViews(views, data.schema, data.knowledge)
+    return HospitalViews(views, data.schema, replace(data.knowledge, unseen="zero"))
 
 
 @lru_cache(maxsize=8)
