@@ -20,7 +20,9 @@ from republish.publishers import BayFrame, make_publisher
 def walk_of(publisher: BayFrame, knowledge: Knowledge | None) -> Walk:
     kept = promised(publisher)
     adversary = None if knowledge is None else Adversary(knowledge, publisher.form)
-    return Walk(publisher, kept["similarity"], int(kept["k"]), beta=kept["beta"], adversary=adversary)
+    viewed = publisher.against == "view"
+    beta = kept["view-beta" if viewed else "beta"]
+    return Walk(publisher, kept["similarity"], int(kept["k"]), None, beta, adversary, against_view=viewed)
 
 
 @given(st.integers(0, 2**32), Options, st.sampled_from([0.5, 1.5, 5.0]), st.integers(1, 2))

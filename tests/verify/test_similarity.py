@@ -23,6 +23,7 @@ from republish.memory.memory import KEY, Memory
 from republish.publishers import BayFrame, JSReduce, Publisher
 from republish.publishing.maintenance import forget
 from republish.verify.check import Check
+from republish.verify.promises import AuditedRelease, close_to_view, no_signatures
 from republish.verify.similarity import BeliefWalk, Shown, shown_in, similar
 
 Made = Callable[..., Series]
@@ -91,6 +92,30 @@ def test_a_series_is_published_opened_again_and_verified(made: Made, name: str) 
     assert len(checks) == 5
     limit = float(again.policy.publisher.series_promises[0].partition("=")[2])
     assert 0 < max(check.reached or 0.0 for check in checks) <= limit + 1e-6
+
+
+def test_closeness_to_the_view_is_recomputed_from_everyone_in_it(made: Made) -> None:
+    """The promise names the view; the release alone promises no closeness."""
+    series = made("as published")
+    assert series.policy.promises["one_table"] == "k=2"
+    found = series.verify()
+    checks = [c for release in found.releases.values() for c in release.checks if c.promise == "view-t=0.8"]
+    assert len(checks) == 4
+    number = next(n for n, release in enumerate(found.releases.values(), 1) if release.checks[0].reached)
+    members = series.members(number)
+    shown = shown_in(series, number, members)
+    sizes = np.bincount(shown.row_group)[1:]
+    whole = np.bincount(members.code, minlength=3) / len(members.code)
+    apart = [
+        abs(np.bincount(shown.row_code[shown.row_group == g], minlength=3) / sizes[g - 1] - whole).sum() / 2
+        for g in range(1, len(sizes) + 1)
+    ]
+    assert (members.group == 0).any()
+    assert checks[number - 1].reached == pytest.approx(max(apart))
+    now = AuditedRelease(number, members, no_signatures(len(sizes)), shown)
+    broken = close_to_view("view-t=0.01", now, sizes)
+    assert not broken.holds
+    assert broken.groups == sum(one > 0.01 for one in apart)
 
 
 def test_a_dry_run_says_the_same_and_keeps_nothing(made: Made, tmp_path: Path) -> None:

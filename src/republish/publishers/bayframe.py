@@ -75,6 +75,7 @@ class BayFrame(OrderedPublisher, _Likeness):
             posterior="bayes",
             steps=steps,
             form="chained",
+            against="view",
             cascade=cascade,
             knowledge=Extracted() if knowledge is None else knowledge,
         )

@@ -151,6 +151,8 @@ PARAMETERS = {
     "cut": "how the walk is cut into groups",
     "rest": "what becomes of rows that fit in no group",
     "slack": "factor on the limits for rows that fit in no group",
+    "least_k": "fewest people in a group of rows that fit in no other (0: no fewer than in all)",
+    "against": "what the values of a group are compared with",
     "posterior": "how the adversary is taken to draw conclusions",
     "steps": "how many last values she is taken to look at",
     "form": "what is kept of her belief from release to release",

@@ -40,6 +40,7 @@ from republish.requirements.parameters import number_at_least, plain, positive_n
 
 CUTS = ("optimal", "greedy")
 RESTS = ("insert", "suppress", "relax", "counterfeit")
+AGAINST = ("release", "view")
 LEFT_OUT = 50.0
 """What a row left out costs: as much as so many rows of which nothing is said."""
 STRAGGLERS = 0.1
@@ -52,19 +53,21 @@ Places = Int64Array
 
 @dataclass(frozen=True)
 class CutOptions:
-    """How rows are ordered and cut, and what becomes of the rest."""
+    """How rows are ordered and cut, what becomes of the rest, and what groups are compared with in the end."""
 
     order: str
     cut: str
     rest: str
     crowd: float
     keep: float
+    against: str = "release"
 
     def __post_init__(self) -> None:
         for what, found, known in (
             ("order", self.order, ORDERS),
             ("cut", self.cut, CUTS),
             ("rest", self.rest, RESTS),
+            ("against", self.against, AGAINST),
         ):
             if found not in known:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
@@ -109,7 +112,12 @@ def cut_in_order(
         there = nearest >= 0
         counterfeit = (nearest[there].astype(np.int32), code[there].astype(np.int32))
     of_row[order] = group
-    return _lasting(view, Grouping(of_row, *counterfeit), bounds[-1][0])
+    return _lasting(view, Grouping(of_row, *counterfeit), _of_release(bounds[-1][0], how.against))
+
+
+def _of_release(asked: tuple[Requirement, ...], against: str) -> tuple[Requirement, ...]:
+    """What groups satisfy against the table as it is published: all but the closeness to a view."""
+    return asked if against == "release" else (asked[0], *asked[2:])
 
 
 def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requirement, ...]) -> Grouping:
@@ -228,9 +236,11 @@ class OrderedPublisher(Publisher):
     cut: str = "optimal"
     rest: str = "insert"
     slack: float = 1.5
+    least_k: int = 0
     posterior: str = "exact"
     steps: int | str = FULL
     form: str = "joint"
+    against: str = "release"
     withstand: float = 0.0
     event_lists: bool | None = None
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
@@ -248,6 +258,11 @@ class OrderedPublisher(Publisher):
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "j", positive_number("j", self.j))
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        if self.least_k and not 2 <= KAnonymity(self.least_k).k <= self.k:
+            raise PolicyError(
+                "least_k, the k of groups of the rest with relax, must lie between 2 and k, or be 0 for k itself; "
+                f"found {self.least_k}"
+            )
         object.__setattr__(self, "withstand", number_at_least("withstand", self.withstand, 0))
         object.__setattr__(self, "require", only_requirements(self.require))
         if self.event_lists is not None and not isinstance(self.event_lists, bool):
@@ -272,7 +287,7 @@ class OrderedPublisher(Publisher):
 
     @property
     def _cutting(self) -> CutOptions:
-        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep)
+        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep, self.against)
 
     @cached_property
     def reasoning(self) -> Reasoning:
@@ -280,7 +295,9 @@ class OrderedPublisher(Publisher):
 
     @property
     def undivided(self) -> str | None:
-        """An adversary who weighs all releases keeps a release in one piece."""
+        """An adversary who weighs all releases keeps a release in one piece, and so does a view to compare with."""
+        if self.against == "view":
+            return "groups are compared with the whole view"
         return "withstand weighs all people of a release together" if self.withstand else None
 
     @property
@@ -290,25 +307,28 @@ class OrderedPublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        return self._bounds[-1][0]
+        """What every group satisfies against the table as it is published."""
+        return _of_release(self._bounds[-1][0], self.against)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        similar = f"similarity={plain(self._bounds[-1][1])}"
-        name = "withstand-events" if self.event_lists else "withstand"
-        return (similar, f"{name}={plain(self.withstand)}") if self.withstand else (similar,)
+        asked, j = self._bounds[-1]
+        promises = [f"similarity={plain(j)}"]
+        if self.withstand:
+            name = "withstand-events" if self.event_lists else "withstand"
+            promises.append(f"{name}={plain(self.withstand)}")
+        if self.against == "view":
+            promises.append(f"view-{asked[1].text}")
+        return tuple(promises)
 
     @property
     def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
         """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
-        factors = (1.0, self.slack) if self.rest == "relax" else (1.0,)
-        return tuple(
-            (
-                (KAnonymity(self.k), self._closeness(factor), *self.require),
-                self.j if factor == 1 else round(self.j * factor, 9),
-            )
-            for factor in factors
-        )
+        asked = (KAnonymity(self.k), self._closeness(1.0), *self.require)
+        if self.rest != "relax":
+            return ((asked, self.j),)
+        eased = (KAnonymity(self.least_k or self.k), self._closeness(self.slack), *self.require)
+        return (asked, self.j), (eased, self.j if self.slack == 1 else round(self.j * self.slack, 9))
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of nearly all rows; chance plays no part."""
