@@ -67,7 +67,8 @@ class Reasoning:
 
     `steps` are the last values she looks at: as many as the knowledge has (`None`), fewer, or none at all (0, a
     snapshot). `form` is one of `republish.inference.revision.FORMS`. `cascade` says where knowledge of single
-    people enters: in the prior, or after the release in the posterior (BayFrame, section 4.4).
+    people enters: in the prior, or after the release in the posterior (BayFrame, section 4.4). In groups with more than
+    `omega_above` values, where that is not 0, she makes the Omega-estimate in the place of her posterior (4.3.1).
     """
 
     knowledge: Knowledge | Extracted
@@ -75,6 +76,7 @@ class Reasoning:
     steps: int | None = None
     form: str = "joint"
     cascade: str = "prior"
+    omega_above: int = 0
 
     def __post_init__(self) -> None:
         for what, found, known in (
@@ -86,6 +88,10 @@ class Reasoning:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 0):
             raise PolicyError("steps must be a whole number from 0, or none for all that the knowledge has")
+        if type(self.omega_above) is not int or self.omega_above < 0:
+            raise PolicyError(
+                "omega_above, the size above which groups are left to the Omega-estimate, must be a whole number from 0"
+            )
 
     def respondents(self, view: Microdata) -> Respondents:
         """Everyone in a view, as she sees them."""
@@ -124,6 +130,19 @@ class Reasoning:
 
         `group` is that of everyone, `row_group` and `row_code` are group and value of every published row.
         """
+        found = self._inferred(thoughts, group, row_group, row_code)
+        sizes = np.bincount(row_group[row_group >= 0], minlength=int(group.max(initial=-1)) + 1)
+        large = np.append(sizes, 0)[group] > self.omega_above
+        if not self.omega_above or not large.any():
+            return found
+        omega = replace(self, posterior="omega", omega_above=0)._inferred(
+            thoughts, group, row_group, row_code
+        )
+        return Posteriors(np.where(large[:, np.newaxis], omega.p, found.p))
+
+    def _inferred(
+        self, thoughts: Thoughts, group: IntArray, row_group: IntArray, row_code: IntArray
+    ) -> Posteriors:
         known = thoughts.now.compromised
         groups, order = Groups.of(group, row_group, row_code)
         entries = None

@@ -154,6 +154,7 @@ PARAMETERS = {
     "least_k": "fewest people in a group of rows that fit in no other (0: no fewer than in all)",
     "against": "what the values of a group are compared with",
     "posterior": "how the adversary is taken to draw conclusions",
+    "omega_above": "group size above which she is taken to make the Omega-estimate (0: none)",
     "steps": "how many last values she is taken to look at",
     "form": "what is kept of her belief from release to release",
     "event_lists": "whether whoever weighs all releases also knows whose value changed since the last",
