@@ -275,15 +275,16 @@ def test_knowledge_from_the_views_is_a_source(folder: Path) -> None:
     assert (source.prior, source.sequential, source.remembered) == (None, None, 2)
 
 
-def test_contexts_that_were_never_seen_may_be_zero(folder: Path, tmp_path: Path) -> None:
-    (folder / "knowledge.toml").write_text('unseen = "zero"\n' + TOML)
+def test_words_beside_the_tables_are_written_and_read(folder: Path, tmp_path: Path) -> None:
+    words = 'unseen = "zero"\ngaps = "count"\n'
+    (folder / "knowledge.toml").write_text(words + TOML)
     knowledge = read(folder)
-    assert knowledge.unseen == "zero"
+    assert (knowledge.unseen, knowledge.gaps) == ("zero", "count")
     knowledge.write(tmp_path / "again")
     assert read(tmp_path / "again").digest() == knowledge.digest()
-    (folder / "knowledge.toml").write_text('unseen = "zero"\n' + TOML.replace('"prior.csv"', '"views"'))
+    (folder / "knowledge.toml").write_text(words + TOML.replace('"prior.csv"', '"views"'))
     source = read_knowledge(folder, SCHEMA)
-    assert source.unseen == "zero"
+    assert (source.unseen, source.gaps) == ("zero", "count")
     assert isinstance(source, Extracted)
     source.write(tmp_path / "source", "result")
     assert read_knowledge(tmp_path / "source", SCHEMA).digest() == source.digest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,8 @@ PUBLISHERS: dict[str, Publisher] = {
     "counted knowledge": js(Extracted(2, TWO)),
     "as published": JSReduce.as_published(k=2, t=0.8, j=0.2, knowledge=KNOWN),
     "counterfeits": js(cut="greedy", rest="counterfeit"),
+    "gaps that count": js(replace(KNOWN, gaps="count")),
+    "counted knowledge, gaps that count": js(Extracted(3, TWO, gaps="count")),
     "snapshot": js(Extracted(2, TWO), steps=0),
     "bayframe": BayFrame(k=2, beta=3.0, j=0.4, crowd=4.0, knowledge=KNOWN),
     "bayframe as published": BayFrame.as_published(k=2, beta=3.0, j=0.4),
@@ -267,8 +270,8 @@ def walked(classes: list[int], group: list[int]) -> Check:
     def seen(number: list[int], rows: list[int]) -> Shown:
         return Shown(Respondents(people, np.array(number), codes, knowledge.values), np.array(rows), codes)
 
-    walk.look(seen([0] * 4, [1, 1, 2, 2]), np.array([1, 1, 2, 2]))
-    return walk.look(seen(classes, group), np.array(group))("similarity=0.1")
+    walk.look(seen([0] * 4, [1, 1, 2, 2]), np.array([1, 1, 2, 2]), 1)
+    return walk.look(seen(classes, group), np.array(group), 2)("similarity=0.1")
 
 
 def test_the_walk_sees_wrong_groups_and_wrong_classes() -> None:
@@ -287,7 +290,7 @@ def test_the_lost_are_those_who_shared_a_group_and_those_after_them() -> None:
 
     def check(words: np.ndarray, group: list[int]) -> Check:
         now = Respondents(words, np.zeros(6, int), codes, KNOWN.values)
-        return walk.look(Shown(now, np.array(group), codes), np.array(group))("similarity=9")
+        return walk.look(Shown(now, np.array(group), codes), np.array(group), 1)("similarity=9")
 
     gone = people.copy()
     gone[0] = 0  # forgotten: nobody
@@ -370,6 +373,6 @@ def test_only_people_that_are_somebody_count_as_compromised() -> None:
     codes = np.array([0, 1, 2])
     known = Compromised(np.array([0, 2]), np.array([0, 2]), np.array([0.9, 0.9]))
     now = Respondents(people, np.zeros(3, int), codes, KNOWN.values, known)
-    walk.look(Shown(now, np.array([1, 2, 2]), codes), np.array([1, 2, 2]))("similarity=9")
+    walk.look(Shown(now, np.array([1, 2, 2]), codes), np.array([1, 2, 2]), 1)("similarity=9")
     assert walk.memory.find(people).tolist() == [-1, 0, 1]
     assert Memory.empty().size == 0

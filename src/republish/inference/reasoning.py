@@ -23,7 +23,7 @@ from republish.knowledge import Extracted, Knowledge, Transitions
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 
-BELIEF, DOMAIN, PAST = "belief", "domain", "past"
+BELIEF, DOMAIN, PAST, FORMED = "belief", "domain", "past", "formed"
 CASCADES = ("prior", "posterior")
 FULL = "full"
 """All last values that the knowledge has, where a number of them is asked for."""
@@ -118,6 +118,9 @@ class Reasoning:
             stored, sizes = memory.columns[BELIEF][entries[known]], memory.columns[DOMAIN][entries[known]]
             same = (sizes == knowledge.size).all() and stored.shape[1] == revision.width
             beliefs[known] = stored if same else regrown(stored, sizes, revision)
+            if knowledge.gaps == "count":
+                gone = _away(memory, entries[known])
+                beliefs[known] = revision.caught_up(now.classes[known], beliefs[known], gone)
         prior = revision.prior(now.classes, beliefs)
         if now.compromised is not None and self.cascade == "prior":
             prior = cascaded(prior, now.compromised)
@@ -169,13 +172,17 @@ class Reasoning:
         columns[BELIEF] = _written(columns.get(BELIEF), entries, beliefs, memory.size)
         sizes = np.full(len(entries), len(now.values), dtype=np.int32)
         columns[DOMAIN] = _written(columns.get(DOMAIN), entries, sizes, memory.size)
+        gone: IntArray = np.zeros(len(entries), np.int32)
+        if self.knowledge.gaps == "count":
+            gone = _away(memory, entries)
+            columns[FORMED] = _written(columns.get(FORMED), entries, columns["last"][entries], memory.size)
         if thoughts.counts is None:
             return replace(memory, columns=columns)
         latest = now.codes.astype(np.int32) + 1
         for name in _past(thoughts.counts.order):
             before = columns.get(name)
             columns[name] = _written(before, entries, latest, memory.size)
-            latest = np.zeros(len(entries), np.int32) if before is None else before[entries]
+            latest = np.zeros(len(entries), np.int32) if before is None else before[entries] * (gone == 0)
         return replace(memory, columns=columns, counts=thoughts.counts.table)
 
     def _counted(self, source: Extracted, now: Respondents, memory: Memory, entries: IntArray) -> Transitions:
@@ -184,7 +191,12 @@ class Reasoning:
             return source.counted
         start = source.start()
         counts = start if memory.counts is None else Transitions(start.order, memory.counts)
-        return counts.add(now.classes, last_codes(memory, entries, start.order), now.codes)
+        history = last_codes(memory, entries, start.order)
+        if source.gaps == "skip":
+            return counts.add(now.classes, history, now.codes)
+        here = np.ones(len(entries), dtype=np.bool_)
+        here[entries >= 0] = _away(memory, entries[entries >= 0]) == 0
+        return counts.add(now.classes[here], [codes[here] for codes in history], now.codes[here])
 
 
 def last_codes(memory: Memory, entries: IntArray, order: int) -> list[IntArray]:
@@ -196,6 +208,18 @@ def last_codes(memory: Memory, entries: IntArray, order: int) -> list[IntArray]:
             code[entries >= 0] = memory.columns[name][entries[entries >= 0]] - 1
         history.append(code)
     return history
+
+
+def _away(memory: Memory, entries: IntArray) -> IntArray:
+    """How many releases lie between the last belief in each person and the release at hand, 0 for a stranger.
+
+    A memory may hold the sight of the people at hand already: they were then last seen later than believed in.
+    """
+    last = memory.columns["last"][entries].astype(np.int64)
+    formed = memory.columns.get(FORMED, np.zeros(memory.size, np.int32))[entries].astype(np.int64)
+    seen = bool((last != formed).any())
+    number = int(last.max(initial=0)) if seen else memory.release + 1
+    return np.where(formed > 0, number - 1 - formed, 0)
 
 
 def _past(order: int) -> list[str]:

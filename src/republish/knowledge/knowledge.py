@@ -16,6 +16,7 @@ from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes
 from republish.knowledge.contexts import average, completed, impossible, truncated
+from republish.knowledge.words import GAPS, UNSEEN, require_known, said
 from republish.knowledge.writer import write_files
 from republish.sources.values import as_text
 
@@ -24,9 +25,6 @@ MOST_ENTRIES = 2**27
 
 APPEARANCES = 24
 """How long the sequences are by which `steps` weighs the values it forgets."""
-
-UNSEEN = ("shorter", "zero")
-"""What is expected after a context that was never seen."""
 
 _OFF = 1e-6  # a sum may be this far from 1
 _ROUNDING = 1e-12  # and is left as it is when it is this close
@@ -48,6 +46,8 @@ class Knowledge:
         terminal: Codes after which a person does not come back.
         unseen: What is expected after a context that was never seen: what follows a `shorter` one, see `complete`,
             or nothing at all (`zero`): who is seen again was not in it (JS-reduce, Alg. 5).
+        gaps: `skip` where a step of the sequential part leads to a person's next appearance, however many releases
+            lie between, `count` where it leads to the next release, whether the person is in it or not.
 
     Arrays with a row for every class get one more, the average of the classes, for people whose class cannot
     be told. Contexts that cannot occur, "no value" after a value, are cleared. The arrays are read-only.
@@ -60,10 +60,12 @@ class Knowledge:
     order: int = 0
     terminal: tuple[int, ...] = ()
     unseen: str = "shorter"
+    gaps: str = "skip"
 
     def __post_init__(self) -> None:
         """Refuse what is no distribution or has the wrong shape; add the average class."""
         require_known("unseen", self.unseen, UNSEEN)
+        require_known("gaps", self.gaps, GAPS)
         m, count = self.size, self.classes.count
         if m == 0 or self.values.n_unique() < m:
             raise PolicyError(
@@ -199,7 +201,7 @@ class Knowledge:
             "classes": self.classes.document(),
             "order": self.order,
             "terminal": list(self.terminal),
-            **({} if self.unseen == UNSEEN[0] else {"unseen": self.unseen}),
+            **said(self.unseen, self.gaps),
         }
         return digest_of(about, self.prior, self.sequential)
 
@@ -220,12 +222,6 @@ def require_size(classes: Classes, m: int, order: int) -> None:
             f"sequential knowledge of order {order} over {m} values and {classes.rows} classes has {entries:,} "
             f"entries; at most {MOST_ENTRIES:,} are held: lower the order, or merge values or classes"
         )
-
-
-def require_known(what: str, found: str, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those known."""
-    if found not in known:
-        raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
 
 
 def codes_of(values: pl.Series, wanted: Sequence[Any]) -> tuple[int, ...]:

@@ -10,13 +10,24 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes, classes_from_mapping
-from republish.knowledge.knowledge import UNSEEN
+from republish.knowledge.words import GAPS, UNSEEN
 from republish.knowledge.writer import FILE
 from republish.schema import Column, Schema
 
 VIEWS = "views"
 ORDERS = (1, 2, 3)
-_KEYS = {"sensitive", "order", "prior", "sequential", "terminal", "missing", "smoothing", "unseen", "classes"}
+_KEYS = {
+    "sensitive",
+    "order",
+    "prior",
+    "sequential",
+    "terminal",
+    "missing",
+    "smoothing",
+    "unseen",
+    "gaps",
+    "classes",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,7 @@ class KnowledgeSettings:
     missing: str | None
     smoothing: float
     unseen: str
+    gaps: str
     classes: Classes
 
 
@@ -77,6 +89,7 @@ def read_settings(path: Path, schema: Schema) -> KnowledgeSettings:
         missing,
         _smoothing(document, path.name),
         _word(document, path.name, "unseen", UNSEEN),
+        _word(document, path.name, "gaps", GAPS),
         found,
     )
 

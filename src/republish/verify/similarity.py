@@ -10,6 +10,7 @@ those who did, has beliefs that cannot be formed anew; groups with such people a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ import polars as pl
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import BrokenPromise, LedgerError
 from republish.inference import Compromised, Reasoning, Respondents
-from republish.inference.reasoning import BELIEF, DOMAIN, PAST
+from republish.inference.reasoning import BELIEF, DOMAIN, FORMED, PAST
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory.membership import Membership
@@ -117,11 +118,11 @@ class BeliefWalk:
         self.counts_lost = False
         self.revision: Revision | None = None  # what she knew at the last release
 
-    def look(self, shown: Shown, group: IntArray) -> Callable[[str], Check]:
-        """What checks promises about one release, all by the same priors; the release is remembered at once."""
+    def look(self, shown: Shown, group: IntArray, number: int) -> Callable[[str], Check]:
+        """What checks promises about release `number`, all by the same priors; it is remembered at once."""
         someone = (shown.people.people != 0).any(axis=1)
         here = _only(shown.people, someone)
-        thoughts = self.reasoning.thoughts(here, self.memory)
+        thoughts = self.reasoning.thoughts(here, replace(self.memory, release=number - 1))
         groups = int(max(group.max(initial=0), shown.row_group.max(initial=0)))
         astray = self.lost.find(shown.people.people) >= 0
         astray |= ~someone
@@ -133,7 +134,8 @@ class BeliefWalk:
         posterior = self.reasoning.inferred(
             thoughts, group[someone] - 1, shown.row_group - 1, shown.row_code
         ).p
-        everyone = self.memory.merged(Memory(here.people, {"last": np.zeros(len(here.people), np.int32)}))
+        seen = np.full(len(here.people), number, np.int32)
+        everyone = self.memory.merged(Memory(here.people, {"last": seen}))
         self.memory = self.reasoning.remembered(thoughts, posterior, everyone)
         gone = shown.people.people[someone & (astray | ~checked[group])]
         self.lost = self.lost.merged(Memory(gone, {}))
@@ -163,7 +165,7 @@ class BeliefWalk:
 def unlike(one: Memory, mine: IntArray, other: Memory, theirs: IntArray) -> int:
     """Of how many people two memories believe, or remember as last values, something else."""
     wrong = np.zeros(len(mine), dtype=np.bool_)
-    names = [name for name in one.columns if name in (BELIEF, DOMAIN) or name.startswith(PAST)]
+    names = [name for name in one.columns if name in (BELIEF, DOMAIN, FORMED) or name.startswith(PAST)]
     for name in names:
         if name not in other.columns:
             return len(mine)

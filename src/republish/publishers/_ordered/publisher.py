@@ -282,6 +282,10 @@ class OrderedPublisher(Publisher):
                 f"withstand needs a posterior that multiplies: it must be one of {', '.join(PRODUCTS)}, form joint; "
                 f"found {self.posterior} and {self.form}"
             )
+        if self.knowledge.gaps == "count":
+            raise PolicyError(
+                "withstand goes from appearance to appearance; let the knowledge skip gaps, or set withstand = 0"
+            )
         if not self.crowd:
             raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
 
@@ -298,6 +302,8 @@ class OrderedPublisher(Publisher):
         """An adversary who weighs all releases keeps a release in one piece, and so does a view to compare with."""
         if self.against == "view":
             return "groups are compared with the whole view"
+        if self.knowledge.gaps == "count":
+            return "its knowledge counts the releases that people are absent from"
         return "withstand weighs all people of a release together" if self.withstand else None
 
     @property
