@@ -255,6 +255,7 @@ def test_more_requirements_are_kept_too() -> None:
         ({"slack": 0.5}, "slack must be at least 1"),
         ({"least_k": 4}, "least_k, .* must lie between 2 and k"),
         ({"least_k": 1}, "least_k, .* must lie between 2 and k"),
+        ({"distance": "far"}, "distance must be one of js, ks"),
         ({"against": "world"}, "against must be one of release, view"),
         ({"crowd": -1}, "crowd must be at least 0"),
         ({"crowd": "many"}, "crowd must be a finite number"),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.adversary import divergence
+from inference.adversary import divergence, kolmogorov
 from knowledge.random_knowledge import TWO, random_knowledge
 from publishers.believing import SCHEMA, random_frame
 from republish import BrokenPromise, PolicyError, Series, ViewError
@@ -43,6 +43,7 @@ PUBLISHERS: dict[str, Publisher] = {
     "counterfeits": js(cut="greedy", rest="counterfeit"),
     "gaps that count": js(replace(KNOWN, gaps="count")),
     "counted knowledge, gaps that count": js(Extracted(3, TWO, gaps="count")),
+    "kolmogorov-smirnov": js(distance="ks"),
     "snapshot": js(Extracted(2, TWO), steps=0),
     "bayframe": BayFrame(k=2, beta=3.0, j=0.4, crowd=4.0, knowledge=KNOWN),
     "bayframe as published": BayFrame.as_published(k=2, beta=3.0, j=0.4),
@@ -84,7 +85,7 @@ def similarity(series: Series, holds: bool = True) -> list[Check]:
     found = series.verify()
     assert found.holds == holds
     checks = [check for release in found.releases.values() for check in release.checks]
-    return [check for check in checks if check.promise.startswith("similarity")]
+    return [check for check in checks if check.promise.startswith(("similarity", "ks-similarity"))]
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
@@ -242,9 +243,11 @@ def test_divergence_is_that_of_the_definition(seed: int) -> None:
     group = rng.integers(0, 4, 12)
     checked = rng.random(4) < 0.8
     limit = float(rng.random())
-    found = similar(f"similarity={limit}", prior, group, checked)
+    promise, apart = ("ks-similarity", kolmogorov) if seed % 2 else ("similarity", divergence)
+    order = rng.permutation(3)
+    found = similar(f"{promise}={limit}", prior, group, checked, order)
     reached = {
-        g: divergence(prior[group == g].tolist())
+        g: apart(prior[group == g][:, order].tolist())
         for g in range(1, 5)
         if checked[g - 1] and (group == g).any()
     }

@@ -38,6 +38,13 @@ def last_values(steps: int | str) -> int | None:
     return steps
 
 
+def value_order(values: pl.Series) -> IntArray:
+    """The codes along which chances are added up: numbers and days as they grow, other values as they are listed."""
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        return values.arg_sort(nulls_last=False).to_numpy().astype(np.int64)
+    return np.arange(len(values))
+
+
 class Respondents(NamedTuple):
     """Everyone in a release: pseudonyms, classes of knowledge, true codes (read where knowledge is counted from them).
 

@@ -49,6 +49,8 @@ class JSReduce(OrderedPublisher, _Closeness):
     `republish.inference.joint.withstand`. It is measured before every release, which takes time. With `event_lists`
     she also knows whose value changed since the last view, which hardly any series withstands for long.
     `posterior`, `steps` and `form` say how the adversary is taken to think; see `republish.inference.Reasoning`.
+    `distance="ks"` limits to `j`, in the place of the divergence, the largest Kolmogorov-Smirnov distance of any two
+    members' priors: that of their chances, added up along the order of the values (of a category: as they are listed).
     `against` says what t is measured by: the shares of values in the `release`, or in the `view` with those who are
     left out of it, as the paper has it; the promise says which.
     Without `knowledge` it is counted from the views themselves.

@@ -152,6 +152,7 @@ PARAMETERS = {
     "rest": "what becomes of rows that fit in no group",
     "slack": "factor on the limits for rows that fit in no group",
     "least_k": "fewest people in a group of rows that fit in no other (0: no fewer than in all)",
+    "distance": "how beliefs are compared: Jensen-Shannon divergence (js) or Kolmogorov-Smirnov distance (ks)",
     "against": "what the values of a group are compared with",
     "posterior": "how the adversary is taken to draw conclusions",
     "omega_above": "group size above which she is taken to make the Omega-estimate (0: none)",

@@ -8,7 +8,8 @@
 - `disjoint-updates`: whatever happened to a person since the last release she was in, an update above all, her
   signature is the same as there or has no value in common with it.
 - `similarity=j`: an adversary who thinks as the policy says believes much the same of all members of a group
-  before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
+  before its release: their priors diverge by at most j bits (see `republish.verify.similarity`); `ks-similarity=j`: no
+  two of them have a Kolmogorov-Smirnov distance of more than j.
 - `view-t=t`, `view-beta=b`, ...: every group satisfies that requirement, compared with the values of everyone in the
   view, those who were left out included; nothing is said of the published table.
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
@@ -44,7 +45,7 @@ from republish.requirements import Whole, parse_requirements
 from republish.schema import Schema
 from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
-from republish.verify.similarity import Shown
+from republish.verify.similarity import KS_SIMILARITY, SIMILARITY, Shown
 
 VIEW = "view-"
 WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
@@ -63,6 +64,10 @@ _MEANING = {
         "little from what a group shows of its members."
     ),
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
+    "ks-similarity": (
+        "Before a release, an adversary believes much the same of all members of a group: up to no value do the "
+        "chances of any two add up to anything much different."
+    ),
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
@@ -202,7 +207,7 @@ def promise_checks(
         name = promise.partition("=")[0]
         if name == "hc-safety":
             checks.append(hc_safe(promise, now, before.groups(), sizes))
-        elif name in ("similarity", WITHSTAND, EVENTS):
+        elif name in (SIMILARITY, KS_SIMILARITY, WITHSTAND, EVENTS):
             checks.append(before.beliefs(promise))
         elif name.startswith(VIEW):
             checks.append(close_to_view(promise, now, sizes))

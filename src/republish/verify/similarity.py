@@ -20,7 +20,7 @@ import polars as pl
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import BrokenPromise, LedgerError
 from republish.inference import Compromised, Reasoning, Respondents
-from republish.inference.reasoning import BELIEF, DOMAIN, FORMED, PAST
+from republish.inference.reasoning import BELIEF, DOMAIN, FORMED, PAST, value_order
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory.membership import Membership
@@ -38,6 +38,9 @@ TOLERANCE_OF_BELIEFS = 1e-4
 """How far two computations of a belief, each rounded release after release, may be apart."""
 TOLERANCE = 1e-6
 """Beliefs are stored in 32 bits; a divergence may be above its limit by this many bits."""
+
+
+SIMILARITY, KS_SIMILARITY = "similarity", "ks-similarity"
 
 
 class Shown(NamedTuple):
@@ -79,24 +82,29 @@ def shown_of(folder: Path, schema: Schema, values: pl.Series, members: Membershi
     return Shown(people, *published_rows(folder, schema, values))
 
 
-def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray) -> Check:
-    """Whether the priors of the members of every group, numbered from 1, diverge by no more than was promised.
+def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray, order: IntArray) -> Check:
+    """Whether the priors of the members of every group, numbered from 1, are no further apart than was promised.
 
-    Groups that are not to be `checked` are left out and counted.
+    Groups that are not to be `checked` are left out and counted. `order` is that of the values, along which chances
+    are added up for the Kolmogorov-Smirnov distance.
     """
-    limit = float(promise.partition("=")[2])
+    limit, by_steps = float(promise.partition("=")[2]), promise.startswith(KS_SIMILARITY)
     members = np.flatnonzero(group > 0)
     members = members[checked[group[members] - 1]]
     members = members[np.argsort(group[members], kind="stable")]
     numbers, starts, sizes = np.unique(group[members], return_index=True, return_counts=True)
     reached = np.zeros(len(numbers))
-    if len(numbers):
+    if len(numbers) and by_steps:
+        chances = np.cumsum(prior[members][:, order], axis=1)
+        apart = np.maximum.reduceat(chances, starts, axis=0) - np.minimum.reduceat(chances, starts, axis=0)
+        reached = apart.max(axis=1)
+    elif len(numbers):
         mean = np.add.reduceat(prior[members], starts, axis=0) / sizes[:, np.newaxis]
         reached = _entropy(mean) - np.add.reduceat(_entropy(prior[members]), starts) / sizes
     broken = reached > limit + TOLERANCE
     skipped = int(np.count_nonzero(~checked))
     return Check(
-        f"{promise}: divergence of beliefs",
+        f"{promise}: {'distance' if by_steps else 'divergence'} of beliefs",
         not broken.any(),
         "Before a release, an adversary believes much the same of all members of a group.",
         float(reached.max(initial=0.0)),
@@ -141,7 +149,8 @@ class BeliefWalk:
         self.lost = self.lost.merged(Memory(gone, {}))
         self.revision = thoughts.revision
         prior, members = thoughts.prior, group[someone]
-        return lambda promise: similar(promise, prior, members, checked[1:])
+        order = value_order(shown.people.values)
+        return lambda promise: similar(promise, prior, members, checked[1:], order)
 
     def differences(self, stored: Memory) -> list[str]:
         """What a stored memory believes otherwise, in numbers of people; whoever cannot be told is left out."""

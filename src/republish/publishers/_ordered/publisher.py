@@ -16,6 +16,7 @@ from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import FULL, Reasoning, Thoughts, last_values
 from republish.inference.joint.messages import PRODUCTS
 from republish.inference.joint.trail import with_trail
+from republish.inference.reasoning import value_order
 from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import Memory
 from republish.microdata import Microdata, whole_of
@@ -41,6 +42,7 @@ from republish.requirements.parameters import number_at_least, plain, positive_n
 CUTS = ("optimal", "greedy")
 RESTS = ("insert", "suppress", "relax", "counterfeit")
 AGAINST = ("release", "view")
+DISTANCES = ("js", "ks")
 LEFT_OUT = 50.0
 """What a row left out costs: as much as so many rows of which nothing is said."""
 STRAGGLERS = 0.1
@@ -61,6 +63,7 @@ class CutOptions:
     crowd: float
     keep: float
     against: str = "release"
+    distance: str = "js"
 
     def __post_init__(self) -> None:
         for what, found, known in (
@@ -68,6 +71,7 @@ class CutOptions:
             ("cut", self.cut, CUTS),
             ("rest", self.rest, RESTS),
             ("against", self.against, AGAINST),
+            ("distance", self.distance, DISTANCES),
         ):
             if found not in known:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
@@ -94,18 +98,18 @@ def cut_in_order(
     of_row = np.full(view.rows, SUPPRESSED, dtype=np.int32)
     if not len(order):
         return Grouping(of_row)
-    line = _line(view, thoughts, order)
+    line, distance = _line(view, thoughts, order, how.distance), DISTANCES.index(how.distance)
     if weight is not None:
         line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
-    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
+    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd, distance)
     group = _cut(line, limits, how, _companions(view, memory)[order])
     counterfeit: tuple[IntArray, IntArray] = (np.empty(0, np.int32), np.empty(0, np.int32))
     if how.rest == "insert":
         group = insert(line, limits, group, int(group.max()) + 1)
     elif how.rest == "relax":
         for requirements, divergence in bounds[1:]:
-            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0)
+            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0, distance)
             group = _and_rest(line, eased, how, group)
     elif how.rest == "counterfeit":
         nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
@@ -146,10 +150,12 @@ def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requiremen
     return Grouping(group, fake_group, fake_code)
 
 
-def _line(view: Microdata, thoughts: Thoughts, order: IntArray) -> Line:
+def _line(view: Microdata, thoughts: Thoughts, order: IntArray, distance: str) -> Line:
     """The rows in their order; a person's weight is how uncertain the value still is, against somebody new."""
     prior = thoughts.prior[order]
     entropy = entropies(prior)
+    if distance == "ks":
+        prior = np.cumsum(prior[:, value_order(thoughts.now.values)], axis=1)
     of_class = entropies(thoughts.revision.knowledge.prior)[thoughts.now.classes[order]]
     space = prepare(view)
     return Line(
@@ -241,6 +247,7 @@ class OrderedPublisher(Publisher):
     steps: int | str = FULL
     form: str = "joint"
     against: str = "release"
+    distance: str = "js"
     withstand: float = 0.0
     event_lists: bool | None = None
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
@@ -291,7 +298,7 @@ class OrderedPublisher(Publisher):
 
     @property
     def _cutting(self) -> CutOptions:
-        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep, self.against)
+        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep, self.against, self.distance)
 
     @cached_property
     def reasoning(self) -> Reasoning:
@@ -319,7 +326,7 @@ class OrderedPublisher(Publisher):
     @property
     def series_promises(self) -> tuple[str, ...]:
         asked, j = self._bounds[-1]
-        promises = [f"similarity={plain(j)}"]
+        promises = [f"{'' if self.distance == 'js' else 'ks-'}similarity={plain(j)}"]
         if self.withstand:
             name = "withstand-events" if self.event_lists else "withstand"
             promises.append(f"{name}={plain(self.withstand)}")
