@@ -256,6 +256,8 @@ def test_divergence_is_that_of_the_definition(seed: int) -> None:
     assert found.reached == pytest.approx(max(reached.values(), default=0.0), abs=1e-9)
     assert (found.groups, found.rows) == (len(broken), sum(int((group == g).sum()) for g in broken))
     assert ("forgotten" in found.meaning) == (not checked.all())
+    everyone = None if seed % 2 else pytest.approx(divergence(prior.tolist()))
+    assert found.of_view == everyone
 
 
 def walked(classes: list[int], group: list[int]) -> Check:

@@ -121,7 +121,13 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         undecided=undecided,
         protects_series=bool(policy.publisher.series_promises),
         value_error=None if errors is None else _mean(rows, errors),
+        spread=max((s for one in done for s in _spreads(one)), default=None),
     )
+
+
+def _spreads(done: Published) -> list[float]:
+    """I of a release, where beliefs were checked."""
+    return [check.of_view for check in done.verification.checks if check.of_view is not None]
 
 
 def _value_errors(bench: Bench, series: Series) -> list[float]:

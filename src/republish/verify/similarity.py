@@ -113,7 +113,19 @@ def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray
         skipped,
         "{} groups hold people whose history was forgotten and cannot be checked.",
         skipped,
+        None if by_steps else spread_of(prior),
     )
+
+
+def spread_of(prior: FloatArray) -> float:
+    """I: by how many bits the priors of everyone in a view diverge, the entropy of their mean less their mean entropy.
+
+    The divergence of ever more people in a row of a view tends to it, so that a walk that closes groups as soon as they
+    may be closed recovers from a run of unlike people where I is about the limit or less, and stalls where it is more.
+    """
+    if not len(prior):
+        return 0.0
+    return float(_entropy(prior.mean(axis=0)) - _entropy(prior).mean())
 
 
 class BeliefWalk:

@@ -30,6 +30,7 @@ from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
 from republish.schema import Schema
 from republish.secret import Secret
+from republish.verify.similarity import spread_of
 
 TERMINAL = ("deceased", "discharged")
 DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
@@ -150,7 +151,7 @@ def published(
 
     Rows are of several kinds (`what`): an `attack` has `gain` and `confidence` for a release, an adversary and a
     posterior; a `release` has `left_out`; a `penalty` is that `of` some rows; an `error` that of the queries of one
-    selectivity.
+    selectivity; a `spread` has I, see `republish.verify.similarity.spread_of`, and `left_out`.
     A release without rows gives an adversary nothing to gain, and has no row of an attack.
     """
     memory = Memory.empty()
@@ -158,6 +159,7 @@ def published(
     rows: list[Row] = []
     for number, view in enumerate(views.views, start=1):
         grouping = publisher.publish(view, memory, np.random.default_rng(0))
+        rows += _spread(view, grouping, publisher, memory, number)
         seen = sight(view, np.zeros(view.rows, np.uint64), grouping.group + 1, number, memory)
         memory = publisher.remember(view, grouping, memory.merged(seen))
         rows += _useful(view, grouping, number, queries)
@@ -174,6 +176,17 @@ def published(
                 about["reach"] = REACHES.get(kind, "")
                 rows.append({**about, "gain": gain, "confidence": confidence})
     return rows
+
+
+def _spread(
+    view: Microdata, grouping: Grouping, publisher: Publisher, memory: Memory, number: int
+) -> list[Row]:
+    """I, by how many bits the priors of everyone in the view diverge, and the share of rows left out."""
+    if publisher.reasoning is None:
+        return []
+    prior = publisher.reasoning.thoughts(publisher.reasoning.respondents(view), memory).prior
+    share = 100 * grouping.suppressed / view.rows
+    return [{"what": "spread", "release": number, "spread": spread_of(prior), "left_out": share}]
 
 
 def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[float, float]:
