@@ -112,3 +112,9 @@ def divergence(priors: list[Distribution]) -> float:
 
 def entropy(p: Distribution) -> float:
     return -sum(float(x * np.log2(x)) for x in p if x > 0)
+
+
+def kolmogorov(priors: list[Distribution]) -> float:
+    """The largest difference of chances added up to any value, of any two."""
+    sums = [[sum(p[: s + 1]) for s in range(len(p))] for p in priors]
+    return max(abs(a - b) for one in sums for other in sums for a, b in zip(one, other, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -26,7 +27,8 @@ def knowledges(draw: st.DrawFn) -> Knowledge:
     m = draw(st.integers(2, 3))
     terminal = draw(st.sampled_from([(), (0,), (m - 1,)]))
     gaps = draw(st.sampled_from([0.0, 0.3, 0.9]))
-    return random_knowledge(draw(st.integers(0, 2**32)), m, draw(st.integers(1, 3)), gaps, terminal)
+    found = random_knowledge(draw(st.integers(0, 2**32)), m, draw(st.integers(1, 3)), gaps, terminal)
+    return replace(found, unseen=draw(st.sampled_from(["shorter", "zero"])))
 
 
 def released(rng: np.random.Generator, prior: np.ndarray, zeros: float) -> np.ndarray:
@@ -36,6 +38,34 @@ def released(rng: np.random.Generator, prior: np.ndarray, zeros: float) -> np.nd
     total = posterior.sum(axis=1, keepdims=True)
     anything = rng.dirichlet(np.ones(prior.shape[1]), len(prior))
     return np.where(total > 0, posterior / np.maximum(total, 1e-300), anything)
+
+
+@given(knowledges(), st.sampled_from(FORMS), st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_a_release_without_a_person_says_nothing_of_her(knowledge: Knowledge, form: str, seed: int) -> None:
+    """Catching up with absences is as if the posterior had been the prior, so many times."""
+    rng = np.random.default_rng(seed)
+    revision, twin = Revision(knowledge, form), Adversary(knowledge, form)
+    classes, away = rng.integers(0, 3, 6), np.array([0, 0, 1, 2, 3, 1])
+    beliefs = np.zeros((6, revision.width), np.float32)
+    posterior = released(rng, revision.prior(classes, beliefs), 0.0)
+    beliefs[:5] = revision.observed(classes, beliefs, posterior)[:5]  # the last one is a stranger
+    for i in range(5):
+        twin.observe(i, classes[i], posterior[i].tolist())
+        for _ in range(away[i]):
+            twin.observe(i, classes[i], twin.prior(i, classes[i]))
+    found = revision.prior(classes, revision.caught_up(classes, beliefs, away))
+    expected = [twin.prior(i, classes[i]) for i in range(6)]
+    assert found == pytest.approx(np.array(expected), abs=CLOSE)
+
+
+def test_over_an_absence_the_chain_goes_on() -> None:
+    step = np.array([[0.9, 0.1], [0.4, 0.6]])
+    known = Knowledge(pl.Series(["a", "b"]), Classes.everyone(), np.array([[0.5, 0.5]]), step[None, None], 1)
+    revision = Revision(replace(known, gaps="count"))
+    classes, sure = np.zeros(1, int), np.array([[1.0, 0.0]], np.float32)
+    prior = revision.prior(classes, revision.caught_up(classes, sure, np.array([2])))
+    assert prior[0] == pytest.approx(np.linalg.matrix_power(step, 3)[0])
 
 
 @given(knowledges(), st.sampled_from(FORMS), st.integers(0, 2**32), st.sampled_from([0.0, 0.4]))

@@ -94,6 +94,26 @@ def test_extracted_knowledge_is_what_is_learned_from_the_same_views(
     assert found.digest() == learned.digest()
 
 
+def test_where_gaps_count_only_views_in_a_row_are_successions() -> None:
+    """One person: a, a, absent, b, a. Over the absence nothing follows, and after it b is no first value."""
+    frames = [
+        frame([("F", "a")]),
+        frame([("F", "a")]),
+        frame([None]),
+        frame([("F", "b")]),
+        frame([("F", "a")]),
+    ]
+    skipping, counting = (learn(frames, SCHEMA, BY_SEX, 2, gaps=gaps) for gaps in ("skip", "count"))
+    assert skipping.sequential is not None and counting.sequential is not None
+    a, b, none = 0, 1, 3
+    assert skipping.sequential[0, a, a].tolist() == [0, 1, 0]
+    assert skipping.sequential[0, a, b].tolist() == [1, 0, 0]
+    assert not counting.sequential[0, a].any()
+    assert counting.sequential[0, none, [a, b]].tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert counting.prior[0].tolist() == [1, 0, 0]
+    assert (skipping.gaps, counting.gaps) == ("skip", "count")
+
+
 def test_new_values_get_codes_as_they_come() -> None:
     schema = Schema("id", [Category("sex")], "result")
     frames = [frame([("F", "b"), None]), frame([("F", "a"), ("M", "c")]), frame([None, ("M", "b")])]
@@ -181,6 +201,8 @@ def test_counts_of_another_form_are_refused() -> None:
         {"order": 4},
         {"order": -1},
         {"smoothing": -1.0},
+        {"unseen": "never"},
+        {"gaps": "never"},
         {"prior": Knowledge(pl.Series(["a"]), BY_SEX, np.ones((2, 1)))},
     ],
 )
@@ -196,6 +218,8 @@ def test_a_source_has_a_digest() -> None:
         Extracted(classes=BY_SEX),
         Extracted(terminal=("a",)),
         Extracted(smoothing=1),
+        Extracted(unseen="zero"),
+        Extracted(gaps="count"),
     ]
     assert len({source.digest() for source in sources}) == len(sources)
     assert Extracted().digest() == Extracted().digest()

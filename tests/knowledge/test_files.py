@@ -174,6 +174,12 @@ BAD = {
     ),
     "smoothing of files": ("knowledge.toml", "order = 2", "order = 2\nsmoothing = 1", "smoothing is for"),
     "negative smoothing": ("knowledge.toml", "order = 2", "order = 2\nsmoothing = -1", "smoothing must be"),
+    "another word for unseen contexts": (
+        "knowledge.toml",
+        "order = 2",
+        'order = 2\nunseen = "never"',
+        "unseen must be one of shorter, zero",
+    ),
     "classes of no column": ("knowledge.toml", "classes.sex", "classes.age", "none called age"),
     "classes of another form": ("knowledge.toml", "[classes.sex]\nvalues", "classes", "classes are tables"),
     "a column too many": ("sequential.csv", "next,p\n", "next,p,q\n", "sequential.csv cannot be read"),
@@ -267,6 +273,22 @@ def test_knowledge_from_the_views_is_a_source(folder: Path) -> None:
     assert (source.order, source.terminal, source.smoothing) == (2, ("v2",), 2.0)
     assert source.classes == Classes((Listed("sex", ("F", "M")),))
     assert (source.prior, source.sequential, source.remembered) == (None, None, 2)
+
+
+def test_words_beside_the_tables_are_written_and_read(folder: Path, tmp_path: Path) -> None:
+    words = 'unseen = "zero"\ngaps = "count"\n'
+    (folder / "knowledge.toml").write_text(words + TOML)
+    knowledge = read(folder)
+    assert (knowledge.unseen, knowledge.gaps) == ("zero", "count")
+    knowledge.write(tmp_path / "again")
+    assert read(tmp_path / "again").digest() == knowledge.digest()
+    (folder / "knowledge.toml").write_text(words + TOML.replace('"prior.csv"', '"views"'))
+    source = read_knowledge(folder, SCHEMA)
+    assert (source.unseen, source.gaps) == ("zero", "count")
+    assert isinstance(source, Extracted)
+    source.write(tmp_path / "source", "result")
+    assert read_knowledge(tmp_path / "source", SCHEMA).digest() == source.digest()
+    assert source.knowledge(source.start(), knowledge.values).unseen == "zero"
 
 
 @pytest.mark.parametrize("part", ["prior", "sequential"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -124,6 +125,29 @@ def test_steps_average_by_expected_contexts(knowledge: Knowledge, d: int, appear
     for group in range(2):
         for context, row in naive_steps(knowledge, group, d, appearances).items():
             assert np.allclose(row_of(short, group, context), row)
+
+
+def test_nothing_is_filled_in_where_unseen_contexts_are_zero() -> None:
+    knowledge = replace(random_knowledge(5, 3, 2, gaps=0.5), unseen="zero")
+    assert knowledge.complete() is knowledge
+
+
+def test_sequences_end_in_unseen_contexts_that_are_zero() -> None:
+    """Order 2 over a, b: a first is followed by b; after (a, b) nothing was seen, after b first comes a."""
+    table = np.zeros((1, 3, 2, 2))
+    table[0, 2, 0, 1] = table[0, 2, 1, 0] = table[0, 1, 0, 0] = 1.0  # (a) b, (b) a, (b, a) a
+    known = Knowledge(pl.Series(["a", "b"]), Classes.everyone(), np.array([[0.5, 0.5]]), table, 2)
+    short = replace(known, unseen="zero").steps(1, 5).sequential
+    assert short is not None
+    assert short[0, 0].tolist() == [[0.5, 0.5], [1.0, 0.0]]  # after a: once b, once a; (a, a) ends
+    filled = known.steps(1, 5).sequential
+    assert filled is not None
+    assert filled[0, 0, 0].tolist() == pytest.approx([0.4, 0.6])  # (a, a) goes on as a first does
+
+
+def test_an_unknown_word_for_unseen_contexts_is_refused() -> None:
+    with pytest.raises(PolicyError, match="unseen must be one of shorter, zero"):
+        replace(random_knowledge(1), unseen="never")
 
 
 def test_steps_end_with_terminal_values() -> None:
@@ -289,6 +313,7 @@ def test_a_digest_changes_with_anything_known() -> None:
         random_knowledge(2),
         Knowledge(one.values, one.classes, one.prior, one.sequential, 2, (1,)),
         Knowledge(one.values.reverse(), one.classes, one.prior, one.sequential, 2),
+        replace(one, unseen="zero"),
         one.complete(),
         one.steps(1),
         one.steps(0),

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from republish.inference import Compromised, Reasoning
+from republish.inference import Compromised
 from republish.microdata import Microdata
 from republish.papers import Outcome, Scale, paper_named, reproduce
 from republish.papers.bayframe import checks, data, frameworks, studies
 from republish.papers.checks import grows
 from republish.papers.study import Cell, Lines
-from republish.publishers import BayFrame
 
 PAPER = paper_named("bayframe")
 FIGURES = (
@@ -92,21 +91,6 @@ def test_penalty_is_full_and_linkage_none_where_nothing_is_published() -> None:
     assert all(row["gcp"] == frameworks.PER and row["rl"] == 0 and "gain" not in row for row in empty)
 
 
-def test_small_groups_get_the_bayesian_estimator_and_large_ones_omega() -> None:
-    series = data.bkseq(1, 60, 5)
-    view, known = series.views[0], series.knowledge
-    group = np.where(np.arange(60) < frameworks.LARGEST, 0, 1).astype(np.int32)
-
-    def posterior(reasoning: Reasoning) -> np.ndarray:
-        thoughts = reasoning.thoughts(reasoning.respondents(view), frameworks.Memory.empty())
-        return reasoning.inferred(thoughts, group, group, view.codes).p
-
-    mixed = posterior(frameworks.Estimating(known, "bayes", 1))
-    small = group == 0
-    np.testing.assert_array_equal(mixed[small], posterior(Reasoning(known, "bayes", 1))[small])
-    np.testing.assert_array_equal(mixed[~small], posterior(Reasoning(known, "omega", 1))[~small])
-
-
 def test_gain_is_that_of_equation_8() -> None:
     series = data.bkseq(1, 6, 5)
     view = series.views[0]
@@ -152,19 +136,6 @@ def test_a_tenth_of_adult_leaves_comes_and_changes(tmp_path: Path) -> None:
 def test_too_small_an_adult_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="need 4300 rows of Adult"):
         data.changing_adult(adult(tmp_path), 34, 1000, 1)
-
-
-def test_the_framework_is_bkaa_with_its_estimator() -> None:
-    known = data.bkseq(1, 60, 5).knowledge
-    ours = frameworks.Framework.as_published(knowledge=known, cascade="posterior")
-    theirs = BayFrame.as_published(knowledge=known, cascade="posterior")
-    assert (ours.order, ours.cut, ours.rest, ours.form) == (
-        theirs.order,
-        theirs.cut,
-        theirs.rest,
-        theirs.form,
-    )
-    assert isinstance(ours.reasoning, frameworks.Estimating) and ours.reasoning.cascade == "posterior"
 
 
 def lines(**points: list[tuple[float, float]]) -> Lines:

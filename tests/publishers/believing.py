@@ -51,6 +51,7 @@ class Walk:
     schema: Schema = SCHEMA
     memory: Memory = field(default_factory=Memory.empty)
     values: pl.Series | None = None
+    against_view: bool = False
     groupings: list[Grouping] = field(default_factory=list)
 
     def publish(self, frame: pl.DataFrame, compromised: Compromised | None = None) -> Grouping:
@@ -69,9 +70,11 @@ class Walk:
         return grouping
 
     def check_table(self, view: Microdata, grouping: Grouping) -> None:
-        """k, t or beta in every group, against what is published."""
+        """k, t or beta in every group, against what is published, or against the view."""
         m = len(view.values)
         published = view.codes[grouping.group >= 0].tolist() + grouping.counterfeit_code.tolist()
+        if self.against_view:
+            published = view.codes.tolist()
         table = [published.count(s) for s in range(m)]
         for g in range(grouping.groups):
             mine = view.codes[grouping.group == g].tolist()
@@ -119,6 +122,7 @@ Options = st.fixed_dictionaries(
         "order": st.sampled_from(["hilbert", "nearest"]),
         "cut": st.sampled_from(["optimal", "greedy"]),
         "rest": st.sampled_from(["insert", "suppress", "relax", "counterfeit"]),
+        "against": st.sampled_from(["release", "view"]),
         "posterior": st.sampled_from(["exact", "omega", "bayes"]),
         "form": st.sampled_from(["joint", "product", "chained"]),
     }

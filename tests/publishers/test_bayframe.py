@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 
 from inference.adversary import Adversary
 from knowledge.random_knowledge import random_knowledge
-from publishers.believing import SECRET, Options, Walk, promised, random_frame
+from publishers.believing import SCHEMA, SECRET, Options, Walk, promised, random_frame
 from republish import PolicyError, read_view
-from republish.inference import Compromised
+from republish.inference import Compromised, Reasoning
 from republish.knowledge import Knowledge
+from republish.memory.memory import Memory
 from republish.publishers import BayFrame, make_publisher
+from republish.publishers.bayframe import LARGEST
 
 
 def walk_of(publisher: BayFrame, knowledge: Knowledge | None) -> Walk:
     kept = promised(publisher)
     adversary = None if knowledge is None else Adversary(knowledge, publisher.form)
-    return Walk(publisher, kept["similarity"], int(kept["k"]), beta=kept["beta"], adversary=adversary)
+    viewed = publisher.against == "view"
+    beta = kept["view-beta" if viewed else "beta"]
+    return Walk(publisher, kept["similarity"], int(kept["k"]), None, beta, adversary, against_view=viewed)
 
 
 @given(st.integers(0, 2**32), Options, st.sampled_from([0.5, 1.5, 5.0]), st.integers(1, 2))
@@ -140,3 +144,23 @@ def test_texts_become_parameters() -> None:
     made = make_publisher("bayframe", {"cascade": "posterior", "beta": "3", "steps": "full"})
     assert isinstance(made, BayFrame)
     assert (made.cascade, made.beta, made.steps) == ("posterior", 3.0, "full")
+
+
+def test_large_groups_are_left_to_the_omega_estimate() -> None:
+    rng = np.random.default_rng(3)
+    knowledge = random_knowledge(4, m=3)
+    view = read_view(random_frame(rng, 40, 1.0), SCHEMA, knowledge.values.rename("")).pseudonymous(SECRET)
+    group = np.where(np.arange(40) < LARGEST, 0, 1).astype(np.int32)
+
+    def posterior(reasoning: Reasoning) -> np.ndarray:
+        thoughts = reasoning.thoughts(reasoning.respondents(view), Memory.empty())
+        return reasoning.inferred(thoughts, group, group, view.codes).p
+
+    mixed = posterior(BayFrame.as_published(knowledge=knowledge).reasoning)
+    small = group == 0
+    bayes, omega = (posterior(Reasoning(knowledge, name, 1, "chained")) for name in ("bayes", "omega"))
+    np.testing.assert_array_equal(mixed[small], bayes[small])
+    np.testing.assert_array_equal(mixed[~small], omega[~small])
+    assert not np.allclose(bayes[~small], omega[~small])
+    with pytest.raises(PolicyError, match="omega_above"):
+        BayFrame(omega_above=-1)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from republish import JSReduce, LDiversity, Mondrian, Number, Schema, Series, TauSafety
 from republish.errors import RepublishError
+from republish.knowledge import Bands, Classes, Knowledge
 from republish.publishers import Publisher, ValueBlind
 from republish.publishing.plausibility import MEANT
 from republish.release.forms import TwoTables
-from republish.show.promises import ONE_VALUE, words_on_groups, words_on_release
+from republish.show.promises import ONE_VALUE, spreads_in, words_on_groups, words_on_release
 
 
 def published(folder: Path, publisher: Publisher, values: str, form: TwoTables | None = None) -> list[str]:
@@ -97,3 +99,20 @@ def test_a_few_who_are_held_are_told_without_a_warning(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("secret")
 def test_nothing_is_said_where_all_batches_are_of_this_release(tmp_path: Path) -> None:
     assert weekly(tmp_path / "s", 0) == []
+
+
+def test_beliefs_about_everyone_in_the_view_foretell_whether_the_walk_stalls(tmp_path: Path) -> None:
+    """Half the people are known to have f, half g: I is one bit."""
+    schema = Schema("id", [Number("age")], "dx")
+    sure = Knowledge(pl.Series("dx", ["f", "g"]), Classes((Bands("age", (0, 30, 99)),)), np.eye(2))
+    view = pl.DataFrame({"id": range(12), "age": [20, 40] * 6, "dx": ["f", "g"] * 6})
+    for j, stalls in ((1.2, False), (0.6, True)):
+        series = Series.create(tmp_path / str(j), schema, JSReduce(k=3, t=1.0, j=j, knowledge=sure))
+        done = series.publish(view)
+        (said,) = spreads_in(done.as_dict()["verification"]["checks"])
+        assert said.startswith(
+            f"beliefs about everyone in the view diverge by I = 1.00 bits; where that is about j = {j}"
+        )
+        assert said.endswith("it would stall here") == stalls
+        (found,) = series.verify().releases.values()
+        assert [check.of_view for check in found.checks if check.of_view is not None] == pytest.approx([1.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.adversary import divergence
+from inference.adversary import divergence, kolmogorov
 from knowledge.random_knowledge import TWO, random_knowledge
 from publishers.believing import SCHEMA, random_frame
 from republish import BrokenPromise, PolicyError, Series, ViewError
@@ -23,6 +24,7 @@ from republish.memory.memory import KEY, Memory
 from republish.publishers import BayFrame, JSReduce, Publisher
 from republish.publishing.maintenance import forget
 from republish.verify.check import Check
+from republish.verify.promises import AuditedRelease, close_to_view, no_signatures
 from republish.verify.similarity import BeliefWalk, Shown, shown_in, similar
 
 Made = Callable[..., Series]
@@ -39,6 +41,9 @@ PUBLISHERS: dict[str, Publisher] = {
     "counted knowledge": js(Extracted(2, TWO)),
     "as published": JSReduce.as_published(k=2, t=0.8, j=0.2, knowledge=KNOWN),
     "counterfeits": js(cut="greedy", rest="counterfeit"),
+    "gaps that count": js(replace(KNOWN, gaps="count")),
+    "counted knowledge, gaps that count": js(Extracted(3, TWO, gaps="count")),
+    "kolmogorov-smirnov": js(distance="ks"),
     "snapshot": js(Extracted(2, TWO), steps=0),
     "bayframe": BayFrame(k=2, beta=3.0, j=0.4, crowd=4.0, knowledge=KNOWN),
     "bayframe as published": BayFrame.as_published(k=2, beta=3.0, j=0.4),
@@ -80,7 +85,7 @@ def similarity(series: Series, holds: bool = True) -> list[Check]:
     found = series.verify()
     assert found.holds == holds
     checks = [check for release in found.releases.values() for check in release.checks]
-    return [check for check in checks if check.promise.startswith("similarity")]
+    return [check for check in checks if check.promise.startswith(("similarity", "ks-similarity"))]
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
@@ -91,6 +96,30 @@ def test_a_series_is_published_opened_again_and_verified(made: Made, name: str) 
     assert len(checks) == 5
     limit = float(again.policy.publisher.series_promises[0].partition("=")[2])
     assert 0 < max(check.reached or 0.0 for check in checks) <= limit + 1e-6
+
+
+def test_closeness_to_the_view_is_recomputed_from_everyone_in_it(made: Made) -> None:
+    """The promise names the view; the release alone promises no closeness."""
+    series = made("as published")
+    assert series.policy.promises["one_table"] == "k=2"
+    found = series.verify()
+    checks = [c for release in found.releases.values() for c in release.checks if c.promise == "view-t=0.8"]
+    assert len(checks) == 4
+    number = next(n for n, release in enumerate(found.releases.values(), 1) if release.checks[0].reached)
+    members = series.members(number)
+    shown = shown_in(series, number, members)
+    sizes = np.bincount(shown.row_group)[1:]
+    whole = np.bincount(members.code, minlength=3) / len(members.code)
+    apart = [
+        abs(np.bincount(shown.row_code[shown.row_group == g], minlength=3) / sizes[g - 1] - whole).sum() / 2
+        for g in range(1, len(sizes) + 1)
+    ]
+    assert (members.group == 0).any()
+    assert checks[number - 1].reached == pytest.approx(max(apart))
+    now = AuditedRelease(number, members, no_signatures(len(sizes)), shown)
+    broken = close_to_view("view-t=0.01", now, sizes)
+    assert not broken.holds
+    assert broken.groups == sum(one > 0.01 for one in apart)
 
 
 def test_a_dry_run_says_the_same_and_keeps_nothing(made: Made, tmp_path: Path) -> None:
@@ -214,9 +243,11 @@ def test_divergence_is_that_of_the_definition(seed: int) -> None:
     group = rng.integers(0, 4, 12)
     checked = rng.random(4) < 0.8
     limit = float(rng.random())
-    found = similar(f"similarity={limit}", prior, group, checked)
+    promise, apart = ("ks-similarity", kolmogorov) if seed % 2 else ("similarity", divergence)
+    order = rng.permutation(3)
+    found = similar(f"{promise}={limit}", prior, group, checked, order)
     reached = {
-        g: divergence(prior[group == g].tolist())
+        g: apart(prior[group == g][:, order].tolist())
         for g in range(1, 5)
         if checked[g - 1] and (group == g).any()
     }
@@ -225,6 +256,8 @@ def test_divergence_is_that_of_the_definition(seed: int) -> None:
     assert found.reached == pytest.approx(max(reached.values(), default=0.0), abs=1e-9)
     assert (found.groups, found.rows) == (len(broken), sum(int((group == g).sum()) for g in broken))
     assert ("forgotten" in found.meaning) == (not checked.all())
+    everyone = None if seed % 2 else pytest.approx(divergence(prior.tolist()))
+    assert found.of_view == everyone
 
 
 def walked(classes: list[int], group: list[int]) -> Check:
@@ -242,8 +275,8 @@ def walked(classes: list[int], group: list[int]) -> Check:
     def seen(number: list[int], rows: list[int]) -> Shown:
         return Shown(Respondents(people, np.array(number), codes, knowledge.values), np.array(rows), codes)
 
-    walk.look(seen([0] * 4, [1, 1, 2, 2]), np.array([1, 1, 2, 2]))
-    return walk.look(seen(classes, group), np.array(group))("similarity=0.1")
+    walk.look(seen([0] * 4, [1, 1, 2, 2]), np.array([1, 1, 2, 2]), 1)
+    return walk.look(seen(classes, group), np.array(group), 2)("similarity=0.1")
 
 
 def test_the_walk_sees_wrong_groups_and_wrong_classes() -> None:
@@ -262,7 +295,7 @@ def test_the_lost_are_those_who_shared_a_group_and_those_after_them() -> None:
 
     def check(words: np.ndarray, group: list[int]) -> Check:
         now = Respondents(words, np.zeros(6, int), codes, KNOWN.values)
-        return walk.look(Shown(now, np.array(group), codes), np.array(group))("similarity=9")
+        return walk.look(Shown(now, np.array(group), codes), np.array(group), 1)("similarity=9")
 
     gone = people.copy()
     gone[0] = 0  # forgotten: nobody
@@ -345,6 +378,6 @@ def test_only_people_that_are_somebody_count_as_compromised() -> None:
     codes = np.array([0, 1, 2])
     known = Compromised(np.array([0, 2]), np.array([0, 2]), np.array([0.9, 0.9]))
     now = Respondents(people, np.zeros(3, int), codes, KNOWN.values, known)
-    walk.look(Shown(now, np.array([1, 2, 2]), codes), np.array([1, 2, 2]))("similarity=9")
+    walk.look(Shown(now, np.array([1, 2, 2]), codes), np.array([1, 2, 2]), 1)("similarity=9")
     assert walk.memory.find(people).tolist() == [-1, 0, 1]
     assert Memory.empty().size == 0

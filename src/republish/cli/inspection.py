@@ -11,7 +11,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
-from republish.show.promises import bounds_in, words_on_release
+from republish.show.promises import bounds_in, spreads_in, words_on_release
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -175,6 +175,8 @@ def show(
     )
     for sentence in bounds_in(checks):
         say(f"bound: {sentence}")
+    for sentence in spreads_in(checks):
+        say(sentence)
     if "adopted" in document:
         from republish.cli.adopt import say_adopted
         from republish.show.adopted import assumed

@@ -102,6 +102,13 @@ def learn(
     bandwidth: Annotated[
         float | None, typer.Option(help="Find the prior by kernel regression with this bandwidth.")
     ] = None,
+    gaps: Annotated[
+        str, typer.Option(help="Values follow each other over absences (skip), or from view to view (count).")
+    ] = "skip",
+    unseen: Annotated[
+        str,
+        typer.Option(help="After a context that never occurred expect what follows a shorter one, or zero."),
+    ] = "shorter",
 ) -> None:
     """Learn from views what an adversary may know: how likely values are, and how they follow each other."""
     from republish.errors import PolicyError
@@ -123,7 +130,7 @@ def learn(
         )
     with steps(f"learning from {len(views)} views", ("counting", "writing")) as step:
         step("counting")
-        found = learned(views, roles, classes, order, smoothing, ends, bandwidth)
+        found = learned(views, roles, classes, order, smoothing, ends, bandwidth, unseen, gaps)
         step("writing")
         found.write(out)
     say(

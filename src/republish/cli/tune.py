@@ -11,6 +11,7 @@ import typer
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import number
+from republish.show.promises import spread_words
 
 if TYPE_CHECKING:
     from republish.knowledge import Extracted, Knowledge
@@ -165,6 +166,8 @@ def _say_doubts(point: Point) -> None:
             f"note: {point.told_apart:.0%} of a few pairs whose values were exchanged are told apart by who knows the "
             "program; see docs/attacks.md"
         )
+    if point.spread is not None and "j" in point.parameters:
+        say(f"note: in the worst release {spread_words(point.spread, float(point.parameters['j']))}")
     if not point.protects_series:
         say(
             f"note: {point.publisher} promises nothing over the series; this was measured on these views alone"

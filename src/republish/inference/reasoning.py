@@ -23,7 +23,7 @@ from republish.knowledge import Extracted, Knowledge, Transitions
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 
-BELIEF, DOMAIN, PAST = "belief", "domain", "past"
+BELIEF, DOMAIN, PAST, FORMED = "belief", "domain", "past", "formed"
 CASCADES = ("prior", "posterior")
 FULL = "full"
 """All last values that the knowledge has, where a number of them is asked for."""
@@ -36,6 +36,13 @@ def last_values(steps: int | str) -> int | None:
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise PolicyError(f"steps must be {FULL} or a whole number from 0")
     return steps
+
+
+def value_order(values: pl.Series) -> IntArray:
+    """The codes along which chances are added up: numbers and days as they grow, other values as they are listed."""
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        return values.arg_sort(nulls_last=False).to_numpy().astype(np.int64)
+    return np.arange(len(values))
 
 
 class Respondents(NamedTuple):
@@ -67,7 +74,8 @@ class Reasoning:
 
     `steps` are the last values she looks at: as many as the knowledge has (`None`), fewer, or none at all (0, a
     snapshot). `form` is one of `republish.inference.revision.FORMS`. `cascade` says where knowledge of single
-    people enters: in the prior, or after the release in the posterior (BayFrame, section 4.4).
+    people enters: in the prior, or after the release in the posterior (BayFrame, section 4.4). In groups with more than
+    `omega_above` values, where that is not 0, she makes the Omega-estimate in the place of her posterior (4.3.1).
     """
 
     knowledge: Knowledge | Extracted
@@ -75,6 +83,7 @@ class Reasoning:
     steps: int | None = None
     form: str = "joint"
     cascade: str = "prior"
+    omega_above: int = 0
 
     def __post_init__(self) -> None:
         for what, found, known in (
@@ -86,6 +95,10 @@ class Reasoning:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 0):
             raise PolicyError("steps must be a whole number from 0, or none for all that the knowledge has")
+        if type(self.omega_above) is not int or self.omega_above < 0:
+            raise PolicyError(
+                "omega_above, the size above which groups are left to the Omega-estimate, must be a whole number from 0"
+            )
 
     def respondents(self, view: Microdata) -> Respondents:
         """Everyone in a view, as she sees them."""
@@ -112,6 +125,9 @@ class Reasoning:
             stored, sizes = memory.columns[BELIEF][entries[known]], memory.columns[DOMAIN][entries[known]]
             same = (sizes == knowledge.size).all() and stored.shape[1] == revision.width
             beliefs[known] = stored if same else regrown(stored, sizes, revision)
+            if knowledge.gaps == "count":
+                gone = _away(memory, entries[known])
+                beliefs[known] = revision.caught_up(now.classes[known], beliefs[known], gone)
         prior = revision.prior(now.classes, beliefs)
         if now.compromised is not None and self.cascade == "prior":
             prior = cascaded(prior, now.compromised)
@@ -124,6 +140,19 @@ class Reasoning:
 
         `group` is that of everyone, `row_group` and `row_code` are group and value of every published row.
         """
+        found = self._inferred(thoughts, group, row_group, row_code)
+        sizes = np.bincount(row_group[row_group >= 0], minlength=int(group.max(initial=-1)) + 1)
+        large = np.append(sizes, 0)[group] > self.omega_above
+        if not self.omega_above or not large.any():
+            return found
+        omega = replace(self, posterior="omega", omega_above=0)._inferred(
+            thoughts, group, row_group, row_code
+        )
+        return Posteriors(np.where(large[:, np.newaxis], omega.p, found.p))
+
+    def _inferred(
+        self, thoughts: Thoughts, group: IntArray, row_group: IntArray, row_code: IntArray
+    ) -> Posteriors:
         known = thoughts.now.compromised
         groups, order = Groups.of(group, row_group, row_code)
         entries = None
@@ -150,13 +179,17 @@ class Reasoning:
         columns[BELIEF] = _written(columns.get(BELIEF), entries, beliefs, memory.size)
         sizes = np.full(len(entries), len(now.values), dtype=np.int32)
         columns[DOMAIN] = _written(columns.get(DOMAIN), entries, sizes, memory.size)
+        gone: IntArray = np.zeros(len(entries), np.int32)
+        if self.knowledge.gaps == "count":
+            gone = _away(memory, entries)
+            columns[FORMED] = _written(columns.get(FORMED), entries, columns["last"][entries], memory.size)
         if thoughts.counts is None:
             return replace(memory, columns=columns)
         latest = now.codes.astype(np.int32) + 1
         for name in _past(thoughts.counts.order):
             before = columns.get(name)
             columns[name] = _written(before, entries, latest, memory.size)
-            latest = np.zeros(len(entries), np.int32) if before is None else before[entries]
+            latest = np.zeros(len(entries), np.int32) if before is None else before[entries] * (gone == 0)
         return replace(memory, columns=columns, counts=thoughts.counts.table)
 
     def _counted(self, source: Extracted, now: Respondents, memory: Memory, entries: IntArray) -> Transitions:
@@ -165,7 +198,12 @@ class Reasoning:
             return source.counted
         start = source.start()
         counts = start if memory.counts is None else Transitions(start.order, memory.counts)
-        return counts.add(now.classes, last_codes(memory, entries, start.order), now.codes)
+        history = last_codes(memory, entries, start.order)
+        if source.gaps == "skip":
+            return counts.add(now.classes, history, now.codes)
+        here = np.ones(len(entries), dtype=np.bool_)
+        here[entries >= 0] = _away(memory, entries[entries >= 0]) == 0
+        return counts.add(now.classes[here], [codes[here] for codes in history], now.codes[here])
 
 
 def last_codes(memory: Memory, entries: IntArray, order: int) -> list[IntArray]:
@@ -177,6 +215,18 @@ def last_codes(memory: Memory, entries: IntArray, order: int) -> list[IntArray]:
             code[entries >= 0] = memory.columns[name][entries[entries >= 0]] - 1
         history.append(code)
     return history
+
+
+def _away(memory: Memory, entries: IntArray) -> IntArray:
+    """How many releases lie between the last belief in each person and the release at hand, 0 for a stranger.
+
+    A memory may hold the sight of the people at hand already: they were then last seen later than believed in.
+    """
+    last = memory.columns["last"][entries].astype(np.int64)
+    formed = memory.columns.get(FORMED, np.zeros(memory.size, np.int32))[entries].astype(np.int64)
+    seen = bool((last != formed).any())
+    number = int(last.max(initial=0)) if seen else memory.release + 1
+    return np.where(formed > 0, number - 1 - formed, 0)
 
 
 def _past(order: int) -> list[str]:

@@ -93,6 +93,15 @@ class Revision:
             after[rows] = self._filtered(number, mark, beliefs[rows], posterior[rows])
         return after
 
+    def caught_up(self, classes: IntArray, beliefs: States, releases: IntArray) -> States:
+        """The beliefs after so many releases in which each person was not: of each the posterior is the prior."""
+        after = beliefs.copy()
+        for passed in range(int(releases.max(initial=0))):
+            rows = np.flatnonzero((releases > passed) & after.any(axis=1))
+            prior = self.prior(classes[rows], after[rows])
+            after[rows] = self.observed(classes[rows], after[rows], prior)
+        return after
+
     def _steps(self, number: int, mark: int) -> FloatArray:
         """The table [older, last, next] of a class, without the steps that contradict what is known of a change."""
         assert self.knowledge.sequential is not None

@@ -89,16 +89,14 @@ def expected_contexts(table: FloatArray, prior: FloatArray, appearances: int) ->
     return total
 
 
-def truncated(
-    table: FloatArray, prior: FloatArray, terminal: BoolArray, d: int, appearances: int
-) -> FloatArray:
+def truncated(table: FloatArray, full: FloatArray, prior: FloatArray, d: int, appearances: int) -> FloatArray:
     """The table over the last d values: older ones averaged out, weighted as `expected_contexts` says.
 
-    Contexts that are never expected are shortened as for back-off.
+    `full` is the table as sequences are expected to follow it. Contexts that are never expected are shortened as
+    for back-off.
     """
     classes, _, m, _ = table.shape
     keep = (m + 1) ** (d - 1)
-    full = completed(table, prior, terminal)
     weight = expected_contexts(full, prior, appearances).reshape(classes, -1, keep, m)
     mass = np.einsum("cxyl,cxyln->cyln", weight, full.reshape(classes, -1, keep, m, m))
     reached = mass.sum(axis=-1, keepdims=True) > _REACHED

@@ -31,15 +31,18 @@ def learn(
     smoothing: float = 0.0,
     terminal: Sequence[Any] = (),
     bandwidth: float | Sequence[float] | None = None,
+    unseen: str = "shorter",
+    gaps: str = "skip",
 ) -> Knowledge:
     """The shares of first values and of successions in a corpus, by class.
 
     `views` are raw views, oldest first: files or frames. A person's sequence is that of the appearances in
-    them, however many views lie between two; the class is that of the later appearance. The prior is
-    counted from each person's first appearance. `Transitions.to_knowledge` explains `smoothing`.
+    them, however many views lie between two, or, where `gaps` count, those in views one after the other; the class is
+    that of the later appearance. The prior is counted from each person's first appearance.
+    `Transitions.to_knowledge` explains `smoothing`.
 
     With a `bandwidth` the prior is found by kernel regression over the quasi-identifiers, see `kernel_prior`: that of
-    a class is the average over the people in it.
+    a class is the average over the people in it. `unseen` and `gaps` are those of `Knowledge`.
     """
     if schema.sensitive is None or schema.identifier is None:
         raise PolicyError(
@@ -54,11 +57,18 @@ def learn(
     rows, values = _appearances(views, schema, classes)
     if not len(values):
         raise ViewError("knowledge is learned from people, and the views hold nobody; give views with rows")
+    history = _history(rows, max(order, 1), gaps == "count")
+    counted = (
+        pl.Series(history[0] != NONE) | rows["person"].is_first_distinct()
+    )  # else after a gap that counts
     counts = Transitions.empty(max(order, 1)).add(
-        rows["class"].to_numpy(), _history(rows, max(order, 1)), rows["code"].to_numpy()
+        rows["class"].filter(counted).to_numpy(),
+        [codes[counted.to_numpy()] for codes in history],
+        rows["code"].filter(counted).to_numpy(),
     )
     ends = codes_of(values, terminal)
     knowledge = counts.to_knowledge(values.rename(schema.sensitive.name), classes, smoothing, ends)
+    knowledge = replace(knowledge, unseen=unseen, gaps=gaps)
     if bandwidth is not None:
         knowledge = replace(knowledge, prior=_regressed(views, schema, knowledge, bandwidth))
     return knowledge.steps(order)
@@ -82,24 +92,25 @@ def _regressed(
 
 
 def _appearances(views: Sequence[Any], schema: Schema, classes: Classes) -> tuple[pl.DataFrame, pl.Series]:
-    """Every appearance as person, class and code, each person's in order; and what the codes stand for."""
+    """Every appearance as person, view, class and code, each person's in order; and what the codes stand for."""
     frames = []
     values: pl.Series | None = None
-    for view in views:
+    for number, view in enumerate(views):
         data = read_view(view, schema, values)
         values = data.values
         assert data.identifiers is not None
         columns = {"class": classes.of(data), "code": data.codes.astype(np.int64)}
-        frames.append(pl.DataFrame({"person": data.identifiers, **columns}))
+        frames.append(pl.DataFrame({"person": data.identifiers, **columns}).with_columns(view=number))
     assert values is not None
     every = pl.concat(frames)
     return every.sort("person", maintain_order=True), values
 
 
-def _history(rows: pl.DataFrame, length: int) -> list[IntArray]:
-    """The codes one, two, ... appearances earlier, -1 where there is none."""
+def _history(rows: pl.DataFrame, length: int, in_a_row: bool) -> list[IntArray]:
+    """The codes one, two, ... appearances earlier, or that many views earlier; -1 where there is none."""
+    person, view = pl.col("person"), pl.col("view")
     earlier = [
-        pl.when(pl.col("person").shift(age) == pl.col("person"))
+        pl.when((person.shift(age) == person) & ((view.shift(age) == view - age) | (not in_a_row)))
         .then(pl.col("code").shift(age))
         .fill_null(NONE)
         for age in range(1, length + 1)

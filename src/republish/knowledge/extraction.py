@@ -13,6 +13,7 @@ from republish.errors import PolicyError
 from republish.knowledge.classes import Classes
 from republish.knowledge.knowledge import Knowledge, codes_of, digest_of
 from republish.knowledge.transitions import Transitions
+from republish.knowledge.words import GAPS, UNSEEN, require_known, said
 from republish.knowledge.writer import write_extracted
 
 
@@ -25,6 +26,7 @@ class Extracted:
         classes: The classes to count by.
         terminal: Values after which a person does not come back.
         smoothing: As in `Transitions.to_knowledge`.
+        unseen, gaps: As in `Knowledge`. Where gaps count, only values of releases in a row are successions.
         prior: Its prior stands in place of the counted one.
         sequential: Its sequential part stands in place of the counted one.
         counted: The counts up to the present view, where they were made elsewhere: a part of a view cannot make them.
@@ -37,10 +39,14 @@ class Extracted:
     prior: Knowledge | None = None
     sequential: Knowledge | None = None
     counted: Transitions | None = None
+    unseen: str = "shorter"
+    gaps: str = "skip"
 
     def __post_init__(self) -> None:
         if self.order not in (0, 1, 2, 3):
             raise PolicyError(f"the order of extracted knowledge is 0, 1, 2 or 3, not {self.order}")
+        require_known("unseen", self.unseen, UNSEEN)
+        require_known("gaps", self.gaps, GAPS)
         if not 0 <= self.smoothing < float("inf"):
             raise PolicyError("smoothing must be a number from 0")
         given = [part for part in (self.prior, self.sequential) if part is not None]
@@ -69,7 +75,8 @@ class Extracted:
         if self.order == 0:
             return Knowledge(values, self.classes, prior, terminal=counted.terminal)
         source = counted if self.sequential is None else self.sequential.aligned(values)
-        return Knowledge(values, self.classes, prior, source.sequential, self.order, counted.terminal)
+        made = replace(counted, prior=prior, sequential=source.sequential, order=self.order)
+        return replace(made, unseen=self.unseen, gaps=self.gaps)
 
     def write(self, folder: str | Path, sensitive: str) -> None:
         """Write what `read_knowledge` reads; `sensitive` is the name of the sensitive column."""
@@ -89,5 +96,6 @@ class Extracted:
             "smoothing": self.smoothing,
             "prior": prior and prior.digest(),
             "sequential": later and later.digest(),
+            **said(self.unseen, self.gaps),
         }
         return digest_of(about)

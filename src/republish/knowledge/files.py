@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,17 @@ def read_knowledge(source: str | Path, schema: Schema) -> Knowledge | Extracted:
     sequential = _sequential_file(settings, path.parent)
     terminal = _terminal_values(settings)
     if prior is None and sequential is None:
-        return Extracted(settings.order, settings.classes, terminal, settings.smoothing)
+        counted = Extracted(settings.order, settings.classes, terminal, settings.smoothing)
+        return replace(counted, unseen=settings.unseen, gaps=settings.gaps)
     domain = _domain(prior, sequential, settings)
     m = len(domain.values)
     first = np.full((settings.classes.count, m), 1 / m) if prior is None else _prior(prior, domain, settings)
     later = None if sequential is None else _sequential(sequential, domain, settings)
     codes = _terminal_codes(terminal, domain, settings)
     order = 0 if later is None else settings.order
-    given = Knowledge(domain.values, settings.classes, first, later, order, codes)
+    given = Knowledge(
+        domain.values, settings.classes, first, later, order, codes, settings.unseen, settings.gaps
+    )
     if VIEWS not in (settings.prior, settings.sequential):
         return given
     return Extracted(
@@ -53,6 +56,8 @@ def read_knowledge(source: str | Path, schema: Schema) -> Knowledge | Extracted:
         settings.smoothing,
         prior=None if prior is None else given,
         sequential=None if sequential is None else given,
+        unseen=settings.unseen,
+        gaps=settings.gaps,
     )
 
 

@@ -16,6 +16,7 @@ from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes
 from republish.knowledge.contexts import average, completed, impossible, truncated
+from republish.knowledge.words import GAPS, UNSEEN, require_known, said
 from republish.knowledge.writer import write_files
 from republish.sources.values import as_text
 
@@ -43,6 +44,10 @@ class Knowledge:
             over `next` sums to 1, or is zero: that context was never seen. `None` where nothing is known.
         order: How many last values `sequential` looks at, 0 without it.
         terminal: Codes after which a person does not come back.
+        unseen: What is expected after a context that was never seen: what follows a `shorter` one, see `complete`,
+            or nothing at all (`zero`): who is seen again was not in it (JS-reduce, Alg. 5).
+        gaps: `skip` where a step of the sequential part leads to a person's next appearance, however many releases
+            lie between, `count` where it leads to the next release, whether the person is in it or not.
 
     Arrays with a row for every class get one more, the average of the classes, for people whose class cannot
     be told. Contexts that cannot occur, "no value" after a value, are cleared. The arrays are read-only.
@@ -54,9 +59,13 @@ class Knowledge:
     sequential: FloatArray | None = None
     order: int = 0
     terminal: tuple[int, ...] = ()
+    unseen: str = "shorter"
+    gaps: str = "skip"
 
     def __post_init__(self) -> None:
         """Refuse what is no distribution or has the wrong shape; add the average class."""
+        require_known("unseen", self.unseen, UNSEEN)
+        require_known("gaps", self.gaps, GAPS)
         m, count = self.size, self.classes.count
         if m == 0 or self.values.n_unique() < m:
             raise PolicyError(
@@ -95,14 +104,14 @@ class Knowledge:
         return mask
 
     def complete(self) -> Knowledge:
-        """This knowledge with every context filled that was never seen.
+        """This knowledge with every context filled that was never seen, unless `unseen` is zero.
 
         It takes the chances of the context without its oldest value: the row with "no value" in that place
         where there is one, else the average of the rows with any value there, each counting the same; then of
         the next shorter context, in the end the prior of the class. After a terminal value rows stay zero: who
         is seen again did not have it. Where a belief rests on terminal values alone, use the prior.
         """
-        if self.sequential is None:
+        if self.sequential is None or self.unseen == "zero":
             return self
         count = self.classes.count
         table = completed(self.sequential[:count], self.prior[:count], self.terminal_mask)
@@ -121,7 +130,9 @@ class Knowledge:
         if d == 0:
             return replace(self, sequential=None, order=0)
         count = self.classes.count
-        table = truncated(self.sequential[:count], self.prior[:count], self.terminal_mask, d, appearances)
+        full = self.complete().sequential
+        assert full is not None
+        table = truncated(self.sequential[:count], full[:count], self.prior[:count], d, appearances)
         return replace(self, sequential=table, order=d)
 
     def aligned(self, values: pl.Series) -> Knowledge:
@@ -154,9 +165,8 @@ class Knowledge:
             ]
             sequential = self._shared_out(sequential, here).reshape(count, -1, M, M)
         terminal = tuple(np.flatnonzero(np.isin(here, self.terminal)).tolist())
-        return Knowledge(
-            values.rename(self.values.name), self.classes, prior, sequential, self.order, terminal
-        )
+        named = values.rename(self.values.name)
+        return replace(self, values=named, prior=prior, sequential=sequential, terminal=terminal)
 
     def _places(self, values: pl.Series) -> IntArray:
         """The code of each value, -1 where it is not mentioned."""
@@ -191,6 +201,7 @@ class Knowledge:
             "classes": self.classes.document(),
             "order": self.order,
             "terminal": list(self.terminal),
+            **said(self.unseen, self.gaps),
         }
         return digest_of(about, self.prior, self.sequential)
 

@@ -10,12 +10,24 @@ from typing import Any
 
 from republish.errors import PolicyError
 from republish.knowledge.classes import Classes, classes_from_mapping
+from republish.knowledge.words import GAPS, UNSEEN
 from republish.knowledge.writer import FILE
 from republish.schema import Column, Schema
 
 VIEWS = "views"
 ORDERS = (1, 2, 3)
-_KEYS = {"sensitive", "order", "prior", "sequential", "terminal", "missing", "smoothing", "classes"}
+_KEYS = {
+    "sensitive",
+    "order",
+    "prior",
+    "sequential",
+    "terminal",
+    "missing",
+    "smoothing",
+    "unseen",
+    "gaps",
+    "classes",
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,8 @@ class KnowledgeSettings:
     terminal: tuple[str, ...]
     missing: str | None
     smoothing: float
+    unseen: str
+    gaps: str
     classes: Classes
 
 
@@ -74,6 +88,8 @@ def read_settings(path: Path, schema: Schema) -> KnowledgeSettings:
         _terminal_texts(document, path.name),
         missing,
         _smoothing(document, path.name),
+        _word(document, path.name, "unseen", UNSEEN),
+        _word(document, path.name, "gaps", GAPS),
         found,
     )
 
@@ -96,6 +112,14 @@ def _terminal_texts(document: Mapping[str, Any], file: str) -> tuple[str, ...]:
     if not isinstance(terminal, list) or not all(isinstance(one, str) for one in terminal):
         raise PolicyError(f"{file}: terminal is a list of sensitive values, as texts")
     return tuple(terminal)
+
+
+def _word(document: Mapping[str, Any], file: str, name: str, known: tuple[str, ...]) -> str:
+    """One of the known words, the first where none is given."""
+    word = document.get(name, known[0])
+    if word not in known:
+        raise PolicyError(f"{file}: {name} must be one of {', '.join(known)}")
+    return str(word)
 
 
 def _smoothing(document: Mapping[str, Any], file: str) -> float:

@@ -11,6 +11,7 @@ import polars as pl
 import tomli_w
 
 from republish.errors import PolicyError
+from republish.knowledge.words import said
 from republish.sources.values import as_text
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def write_files(knowledge: Knowledge, folder: Path) -> None:
     document["prior"] = PRIOR
     document |= {"sequential": SEQUENTIAL} if knowledge.order else {}
     document |= {"missing": missing} if missing else {}
+    document |= said(knowledge.unseen, knowledge.gaps)
     document["terminal"] = [texts[code] for code in knowledge.terminal]
     document["classes"] = knowledge.classes.document()
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,6 +66,7 @@ def write_extracted(source: Extracted, folder: Path, sensitive: str) -> None:
     if given is not None and given.values.null_count():
         document["missing"] = _texts(given.values)[1]
     document |= {"smoothing": source.smoothing} if source.smoothing else {}
+    document |= said(source.unseen, source.gaps)
     document["terminal"] = as_text(pl.Series(source.terminal)).to_list() if source.terminal else []
     document["classes"] = source.classes.document()
     (folder / FILE).write_text(tomli_w.dumps(document), encoding="utf-8", newline="\n")

@@ -22,6 +22,9 @@ from republish.knowledge import Extracted, Knowledge
 from republish.publishers._ordered.publisher import OrderedPublisher
 from republish.requirements import BetaLikeness, Requirement
 
+LARGEST = 9
+"""The largest group whose bijections the paper's estimator is taken to look at, 362,880 of them."""
+
 
 @dataclass(frozen=True)
 class _Likeness:
@@ -35,10 +38,12 @@ class _Likeness:
 class BayFrame(OrderedPublisher, _Likeness):
     """Groups of at least `k` rows with beta-likeness, whose members' priors diverge by at most `j` bits.
 
-    The other parameters are those of `JSReduce`; `cascade` says where what is known of single people enters.
+    The other parameters are those of `JSReduce`; `cascade` says where what is known of single people enters. In groups
+    of more than `omega_above` rows, where that is not 0, the Omega-estimate stands in for the posterior.
     """
 
     cascade: str = "prior"
+    omega_above: int = 0
 
     name: ClassVar[str] = "bayframe"
     paper: ClassVar[str] = (
@@ -63,7 +68,10 @@ class BayFrame(OrderedPublisher, _Likeness):
         steps: int | str = 1,
         cascade: str = "prior",
     ) -> BayFrame:
-        """The algorithm and the estimator of the paper."""
+        """The algorithm and the estimator of the paper, and for large groups the Omega-estimate.
+
+        The paper does not say what is large. Its estimator goes through all bijections: here of up to 9 rows.
+        """
         return cls(
             k,
             beta,
@@ -75,14 +83,16 @@ class BayFrame(OrderedPublisher, _Likeness):
             posterior="bayes",
             steps=steps,
             form="chained",
+            against="view",
             cascade=cascade,
+            omega_above=LARGEST,
             knowledge=Extracted() if knowledge is None else knowledge,
         )
 
     @cached_property
     def reasoning(self) -> Reasoning:
         steps = last_values(self.steps)
-        return Reasoning(self.knowledge, self.posterior, steps, self.form, self.cascade)
+        return Reasoning(self.knowledge, self.posterior, steps, self.form, self.cascade, self.omega_above)
 
     def _closeness(self, slack: float) -> Requirement:
         return BetaLikeness(self.beta if slack == 1 else round(self.beta * slack, 9))

@@ -41,13 +41,18 @@ class JSReduce(OrderedPublisher, _Closeness):
     """Groups of at least `k` rows, `t`-close, whose members' priors diverge by at most `j` bits.
 
     `rest` says what becomes of rows that fit in no group: `insert` puts them into groups that still hold with them,
-    `relax` groups them under t and j times `slack`, `counterfeit` leaves them out and puts a counterfeit in the
-    nearest group in their place, `suppress` leaves them out, and so do the others with what remains.
+    `relax` groups them under t and j times `slack`, by `least_k` rows or more where that is given, `counterfeit`
+    leaves them out and puts a counterfeit in the nearest group in their place, `suppress` leaves them out, and so do
+    the others with what remains.
     With `withstand` above 0 an adversary who weighs all releases together may stray by that many bits from what a
     group shows of its members, unless she would with everybody left out of the release: see
     `republish.inference.joint.withstand`. It is measured before every release, which takes time. With `event_lists`
     she also knows whose value changed since the last view, which hardly any series withstands for long.
     `posterior`, `steps` and `form` say how the adversary is taken to think; see `republish.inference.Reasoning`.
+    `distance="ks"` limits to `j`, in the place of the divergence, the largest Kolmogorov-Smirnov distance of any two
+    members' priors: that of their chances, added up along the order of the values (of a category: as they are listed).
+    `against` says what t is measured by: the shares of values in the `release`, or in the `view` with those who are
+    left out of it, as the paper has it; the promise says which.
     Without `knowledge` it is counted from the views themselves.
     """
 
@@ -85,6 +90,7 @@ class JSReduce(OrderedPublisher, _Closeness):
             posterior="omega",
             steps=steps,
             form="product",
+            against="view",
             knowledge=Extracted() if knowledge is None else knowledge,
         )
 

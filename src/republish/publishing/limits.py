@@ -96,7 +96,7 @@ def _of_batches(policy: Policy) -> list[str]:
 def _of_beliefs(promises: Iterable[str]) -> list[str]:
     """What a limit on beliefs before each release does not cover; docs/frontier.md has the figures."""
     names = {promise.partition("=")[0] for promise in promises}
-    if "similarity" not in names:
+    if not names & {"similarity", "ks-similarity"}:
         return []
     together = (
         "What is believed before each release is limited, not what somebody believes who keeps all releases and weighs "

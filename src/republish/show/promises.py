@@ -20,6 +20,21 @@ def bounds_in(checks: Iterable[Mapping[str, Any]]) -> list[str]:
     return [check["meaning"] for check in checks if "ways out" in check["promise"]]
 
 
+def spread_words(spread: float, limit: float) -> str:
+    """How far beliefs about everyone in a view are apart, and what that foretells."""
+    stalls = "it would stall here" if spread > 1.05 * limit else "it would not stall here"
+    return (
+        f"beliefs about everyone in the view diverge by I = {spread:.2f} bits; where that is about j = {limit:g} or less the "
+        f"walk of the papers (cut=greedy) closes its groups, where it is more it stalls and leaves out the rest: {stalls}"
+    )
+
+
+def spreads_in(checks: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What recorded checks of beliefs say of everyone in the view together."""
+    found = [(check["of_view"], check["promise"]) for check in checks if check.get("of_view") is not None]
+    return [spread_words(spread, float(promise.partition("=")[2].partition(":")[0])) for spread, promise in found]
+
+
 def extended_words(people: int) -> str:
     """What is said of people whose cells extend over a cut that died."""
     who = (
@@ -47,17 +62,7 @@ def words_on_release(document: Mapping[str, Any], keeps_counts: bool) -> list[st
     two = document.get("two_tables")
     found = words_on_groups(document["measures"], bool(two), keeps_counts)
     stale = _words_on_stale(document, two) if two and two.get("stale") else []
-    return [*found, *stale, *words_on_retired(document), *words_on_spelling(document.get("alike") or {})]
-
-
-def words_on_retired(document: Mapping[str, Any]) -> list[str]:
-    """How many people are left out for they were published as often as they may be."""
-    checks = document.get("verification", {}).get("checks", ())
-    return [
-        check["meaning"]
-        for check in checks
-        if check["promise"].startswith("lifespan=") and "left out" in check["meaning"]
-    ]
+    return [*found, *stale, *words_on_spelling(document.get("alike") or {})]
 
 
 def words_on_spelling(alike: Mapping[str, int]) -> list[str]:

@@ -19,7 +19,8 @@ class Point:
     over all rows; `None` in one table. `suppressed` and `counterfeits` are shares of the rows, `undecided` is the share
     of people of whom the linear attack could not tell. `told_apart` is the share of a few pairs of the first release
     whom somebody tells apart who knows the program; `None` where it was not tried. `why` says why a point is not
-    feasible.
+    feasible. `spread` is the largest I of any release, by how many bits beliefs about everyone in a view diverge, where
+    the publisher thinks of beliefs.
     """
 
     publisher: str
@@ -35,6 +36,7 @@ class Point:
     why: str = ""
     value_error: float | None = None
     told_apart: float | None = None
+    spread: float | None = None
 
     @property
     def loss(self) -> float | None:

@@ -127,6 +127,7 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
         protects_series=bool(policy.publisher.series_promises),
         value_error=None if errors is None else _mean(rows, errors),
         told_apart=told_apart,
+        spread=max((s for one in done for s in _spreads(one)), default=None),
     )
 
 
@@ -148,6 +149,11 @@ def _told_apart(bench: Bench, series: Series) -> float | None:
     except CannotPublish:  # as it is; it was published without some rows
         return None
     return found.summary.determined_share if found.summary.people else None
+
+
+def _spreads(done: Published) -> list[float]:
+    """I of a release, where beliefs were checked."""
+    return [check.of_view for check in done.verification.checks if check.of_view is not None]
 
 
 def _value_errors(bench: Bench, series: Series) -> list[float]:

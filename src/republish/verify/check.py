@@ -18,7 +18,8 @@ class Check:
     """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
 
     `unchecked` groups could not be checked, since people in them were forgotten. `says` is the promise as a sentence,
-    `note` another one with a place for the number `noted`, which is said where that is not 0.
+    `note` another one with a place for the number `noted`, which is said where that is not 0. `of_view` is what everyone
+    in the view would reach as one group, where that says something.
     """
 
     promise: str
@@ -30,6 +31,7 @@ class Check:
     unchecked: int = 0
     note: str = ""
     noted: int = 0
+    of_view: float | None = None
 
     @property
     def meaning(self) -> str:
@@ -39,7 +41,7 @@ class Check:
     def as_dict(self) -> dict[str, Any]:
         """A JSON document; an infinite level becomes null."""
         reached = self.reached if self.reached is None or np.isfinite(self.reached) else None
-        return {
+        document = {
             "promise": self.promise,
             "holds": self.holds,
             "meaning": self.meaning,
@@ -48,6 +50,7 @@ class Check:
             "rows": self.rows,
             "unchecked": self.unchecked,
         }
+        return document if self.of_view is None else {**document, "of_view": self.of_view}
 
     def sentence(self) -> str:
         if self.holds:

@@ -12,6 +12,7 @@ import polars as pl
 
 from republish.arrays import BoolArray, IntArray
 from republish.inference import Reasoning
+from republish.inference.reasoning import value_order
 from republish.memory.memory import Memory
 from republish.verify.batches import BLIND, Renewals, batch_checks, counted_in
 from republish.verify.check import Check
@@ -56,7 +57,8 @@ def check_against_memory(
         if promise.startswith(WITHSTAND):
             return from_memory(promise, reasoning, now.shown, now.members.group, memory)
         prior = reasoning.thoughts(now.shown.people, memory).prior
-        return similar(promise, prior, now.members.group, np.ones(len(sizes), dtype=np.bool_))
+        order = value_order(now.shown.people.values)
+        return similar(promise, prior, now.members.group, np.ones(len(sizes), dtype=np.bool_), order)
 
     promises = list(promises)
     renewals = Renewals(now, counted_in(memory)) if BLIND in promises else None

@@ -8,7 +8,10 @@
 - `disjoint-updates`: whatever happened to a person since the last release she was in, an update above all, her
   signature is the same as there or has no value in common with it.
 - `similarity=j`: an adversary who thinks as the policy says believes much the same of all members of a group
-  before its release: their priors diverge by at most j bits (see `republish.verify.similarity`).
+  before its release: their priors diverge by at most j bits (see `republish.verify.similarity`); `ks-similarity=j`: no
+  two of them have a Kolmogorov-Smirnov distance of more than j.
+- `view-t=t`, `view-beta=b`, ...: every group satisfies that requirement, compared with the values of everyone in the
+  view, those who were left out included; nothing is said of the published table.
 - `determined=d@c`: people stay together, and of those whom an adversary does not know at most a share d is expected
   to be determined where she knows a share c (see `republish.verify.cohorts`).
 - `value-blind`, `open-batches=n`, `closed-batches=n`: see `republish.verify.batches`.
@@ -39,12 +42,14 @@ from republish.arrays import BoolArray, IntArray
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
+from republish.requirements import Whole, parse_requirements
 from republish.schema import Schema
 from republish.verify.check import Check
 from republish.verify.kept_cuts import ShownCells
 from republish.verify.pvr_safety import LIFESPAN, PVR_SAFETY, pvr_safe, within_lifespan
-from republish.verify.similarity import Shown
+from republish.verify.similarity import KS_SIMILARITY, SIMILARITY, Shown
 
+VIEW = "view-"
 WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates", NEW_VALUES)
 """The promises for which the signatures of everyone must be known."""
@@ -61,6 +66,10 @@ _MEANING = {
         "little from what a group shows of its members."
     ),
     "withstand": "Weighing all releases together, an adversary strays little from what a group shows of its members.",
+    "ks-similarity": (
+        "Before a release, an adversary believes much the same of all members of a group: up to no value do the "
+        "chances of any two add up to anything much different."
+    ),
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
     "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
@@ -81,6 +90,9 @@ _MEANING = {
 
 def meaning_of(promise: str) -> str:
     """A promise over the series as one sentence."""
+    if promise.startswith(VIEW):
+        (requirement,) = parse_requirements(promise.removeprefix(VIEW))
+        return f"{requirement.describe()} The whole table here is the view, with whoever was left out of the release."
     name, _, bound = promise.partition("=")
     said = _MEANING[name]
     for words in ("than n people", "least n people", "least n lives", "than n times"):
@@ -208,8 +220,10 @@ def promise_checks(
             checks.append(within_lifespan(promise, meaning_of(promise), now.members.group, groups))
         elif name == PVR_SAFETY:
             checks.append(pvr_safe(promise, meaning_of(promise), promises, now.members.group, groups))
-        elif name in ("similarity", WITHSTAND, EVENTS):
+        elif name in (SIMILARITY, KS_SIMILARITY, WITHSTAND, EVENTS):
             checks.append(before.beliefs(promise))
+        elif name.startswith(VIEW):
+            checks.append(close_to_view(promise, now, sizes))
         elif name in ("determined", "whole-buckets", "value-blind", "open-batches", "closed-batches"):
             checks.extend(before.cohorts(promise))
         elif name == NEW_VALUES:
@@ -221,6 +235,27 @@ def promise_checks(
         if name == "tau-safety":
             checks.append(returned_apart(promise, now, before))
     return checks
+
+
+def close_to_view(promise: str, now: AuditedRelease, sizes: IntArray) -> Check:
+    """Whether every group satisfies a requirement against the values of everyone in the view, left out or not."""
+    (requirement,) = parse_requirements(promise.removeprefix(VIEW))
+    if now.shown is None:
+        return Check(promise, False, "What was published of values cannot be read.", unchecked=len(sizes))
+    m = len(now.shown.people.values)
+    counts = np.zeros((len(sizes), m), dtype=np.int64)
+    np.add.at(counts, (now.shown.row_group - 1, now.shown.row_code), 1)
+    whole = Whole.of(now.members.code, m)
+    broken = ~requirement.holds(counts, whole) & (sizes > 0)
+    reached = requirement.achieved(counts[sizes > 0], whole)
+    return Check(
+        promise,
+        not broken.any(),
+        meaning_of(promise),
+        requirement.worst(reached),
+        int(broken.sum()),
+        int(sizes[broken].sum()),
+    )
 
 
 def kept_signatures(promise: str, now: AuditedRelease, before: Before) -> Check:

@@ -10,6 +10,7 @@ those who did, has beliefs that cannot be formed anew; groups with such people a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ import polars as pl
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import BrokenPromise, LedgerError
 from republish.inference import Compromised, Reasoning, Respondents
-from republish.inference.reasoning import BELIEF, DOMAIN, PAST
+from republish.inference.reasoning import BELIEF, DOMAIN, FORMED, PAST, value_order
 from republish.inference.revision import Revision
 from republish.knowledge import Extracted
 from republish.memory.membership import Membership
@@ -37,6 +38,9 @@ TOLERANCE_OF_BELIEFS = 1e-4
 """How far two computations of a belief, each rounded release after release, may be apart."""
 TOLERANCE = 1e-6
 """Beliefs are stored in 32 bits; a divergence may be above its limit by this many bits."""
+
+
+SIMILARITY, KS_SIMILARITY = "similarity", "ks-similarity"
 
 
 class Shown(NamedTuple):
@@ -78,24 +82,29 @@ def shown_of(folder: Path, schema: Schema, values: pl.Series, members: Membershi
     return Shown(people, *published_rows(folder, schema, values))
 
 
-def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray) -> Check:
-    """Whether the priors of the members of every group, numbered from 1, diverge by no more than was promised.
+def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray, order: IntArray) -> Check:
+    """Whether the priors of the members of every group, numbered from 1, are no further apart than was promised.
 
-    Groups that are not to be `checked` are left out and counted.
+    Groups that are not to be `checked` are left out and counted. `order` is that of the values, along which chances
+    are added up for the Kolmogorov-Smirnov distance.
     """
-    limit = float(promise.partition("=")[2])
+    limit, by_steps = float(promise.partition("=")[2]), promise.startswith(KS_SIMILARITY)
     members = np.flatnonzero(group > 0)
     members = members[checked[group[members] - 1]]
     members = members[np.argsort(group[members], kind="stable")]
     numbers, starts, sizes = np.unique(group[members], return_index=True, return_counts=True)
     reached = np.zeros(len(numbers))
-    if len(numbers):
+    if len(numbers) and by_steps:
+        chances = np.cumsum(prior[members][:, order], axis=1)
+        apart = np.maximum.reduceat(chances, starts, axis=0) - np.minimum.reduceat(chances, starts, axis=0)
+        reached = apart.max(axis=1)
+    elif len(numbers):
         mean = np.add.reduceat(prior[members], starts, axis=0) / sizes[:, np.newaxis]
         reached = _entropy(mean) - np.add.reduceat(_entropy(prior[members]), starts) / sizes
     broken = reached > limit + TOLERANCE
     skipped = int(np.count_nonzero(~checked))
     return Check(
-        f"{promise}: divergence of beliefs",
+        f"{promise}: {'distance' if by_steps else 'divergence'} of beliefs",
         not broken.any(),
         "Before a release, an adversary believes much the same of all members of a group.",
         float(reached.max(initial=0.0)),
@@ -104,7 +113,19 @@ def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray
         skipped,
         "{} groups hold people whose history was forgotten and cannot be checked.",
         skipped,
+        None if by_steps else spread_of(prior),
     )
+
+
+def spread_of(prior: FloatArray) -> float:
+    """I: by how many bits the priors of everyone in a view diverge, the entropy of their mean less their mean entropy.
+
+    The divergence of ever more people in a row of a view tends to it, so that a walk that closes groups as soon as they
+    may be closed recovers from a run of unlike people where I is about the limit or less, and stalls where it is more.
+    """
+    if not len(prior):
+        return 0.0
+    return float(_entropy(prior.mean(axis=0)) - _entropy(prior).mean())
 
 
 class BeliefWalk:
@@ -117,11 +138,11 @@ class BeliefWalk:
         self.counts_lost = False
         self.revision: Revision | None = None  # what she knew at the last release
 
-    def look(self, shown: Shown, group: IntArray) -> Callable[[str], Check]:
-        """What checks promises about one release, all by the same priors; the release is remembered at once."""
+    def look(self, shown: Shown, group: IntArray, number: int) -> Callable[[str], Check]:
+        """What checks promises about release `number`, all by the same priors; it is remembered at once."""
         someone = (shown.people.people != 0).any(axis=1)
         here = _only(shown.people, someone)
-        thoughts = self.reasoning.thoughts(here, self.memory)
+        thoughts = self.reasoning.thoughts(here, replace(self.memory, release=number - 1))
         groups = int(max(group.max(initial=0), shown.row_group.max(initial=0)))
         astray = self.lost.find(shown.people.people) >= 0
         astray |= ~someone
@@ -133,13 +154,15 @@ class BeliefWalk:
         posterior = self.reasoning.inferred(
             thoughts, group[someone] - 1, shown.row_group - 1, shown.row_code
         ).p
-        everyone = self.memory.merged(Memory(here.people, {"last": np.zeros(len(here.people), np.int32)}))
+        seen = np.full(len(here.people), number, np.int32)
+        everyone = self.memory.merged(Memory(here.people, {"last": seen}))
         self.memory = self.reasoning.remembered(thoughts, posterior, everyone)
         gone = shown.people.people[someone & (astray | ~checked[group])]
         self.lost = self.lost.merged(Memory(gone, {}))
         self.revision = thoughts.revision
         prior, members = thoughts.prior, group[someone]
-        return lambda promise: similar(promise, prior, members, checked[1:])
+        order = value_order(shown.people.values)
+        return lambda promise: similar(promise, prior, members, checked[1:], order)
 
     def differences(self, stored: Memory) -> list[str]:
         """What a stored memory believes otherwise, in numbers of people; whoever cannot be told is left out."""
@@ -163,7 +186,7 @@ class BeliefWalk:
 def unlike(one: Memory, mine: IntArray, other: Memory, theirs: IntArray) -> int:
     """Of how many people two memories believe, or remember as last values, something else."""
     wrong = np.zeros(len(mine), dtype=np.bool_)
-    names = [name for name in one.columns if name in (BELIEF, DOMAIN) or name.startswith(PAST)]
+    names = [name for name in one.columns if name in (BELIEF, DOMAIN, FORMED) or name.startswith(PAST)]
     for name in names:
         if name not in other.columns:
             return len(mine)

@@ -98,4 +98,5 @@ def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Ch
         rows=sum(check.rows for check in checks),
         unchecked=sum(check.unchecked for check in checks),
         noted=sum(check.noted for check in checks),
+        of_view=first.of_view if len(checks) == 1 else None,
     )

@@ -112,7 +112,7 @@ class Walk:
         now = replace(now, published=np.union1d(now.published, self.published))
         similarity = withstood = None
         if self.beliefs is not None and now.shown is not None:
-            similarity = self.beliefs.look(now.shown, now.members.group)
+            similarity = self.beliefs.look(now.shown, now.members.group, now.number)
             if self.trail is not None and self.beliefs.revision is not None:
                 withstood = self.trail.look(now.shown, now.members.group, self.beliefs.revision)
 

@@ -401,7 +401,9 @@ def replayed(series: Series, raw: list[Path], reasoning: Reasoning) -> list[np.n
         assert series.release(number).rows == len(shown)
         p = reasoning.inferred(thoughts, group, group[group >= 0], shown).p
         found.append(np.sort(p[np.arange(len(p)), data.codes][group >= 0]))
-        memory = memory.merged(Memory(data.people, {"last": np.zeros(data.rows, np.int32)}))
+        memory = memory.merged(
+            Memory(data.people, {"last": np.full(data.rows, number, np.int32)}, release=number)
+        )
         memory = reasoning.remembered(thoughts, p, memory)
     return found
 
@@ -410,9 +412,11 @@ def by_release(result: BeliefResult, history: History) -> list[np.ndarray]:
     return [np.sort(result.confidence[history.release == i]) for i in range(history.releases)]
 
 
+@pytest.mark.parametrize("gaps", ["skip", "count"])
 def test_she_thinks_what_the_publisher_takes_her_to_think(
-    guarded: Series, raw: list[Path], knowledge: Knowledge
+    guarded: Series, raw: list[Path], knowledge: Knowledge, gaps: str
 ) -> None:
+    knowledge = replace(knowledge, gaps=gaps)
     assert sum(record.payload["suppressed"] for record in guarded.records) > 0
     history = history_of(guarded)
     result = beliefs(history, Reasoning(knowledge), register_of(guarded, history, knowledge.classes))
@@ -422,10 +426,22 @@ def test_she_thinks_what_the_publisher_takes_her_to_think(
         assert found == pytest.approx(expected, abs=1e-5)
 
 
+def test_gaps_that_count_make_another_belief(guarded: Series, knowledge: Knowledge) -> None:
+    history = history_of(guarded)
+    register = register_of(guarded, history, knowledge.classes)
+    skip, count = (
+        beliefs(history, Reasoning(replace(knowledge, gaps=gaps)), register).confidence
+        for gaps in ("skip", "count")
+    )
+    first = history.release < 2  # nobody was absent between the first two releases
+    assert (skip[first] == count[first]).all() and not np.allclose(skip[~first], count[~first])
+
+
+@pytest.mark.parametrize("order, gaps", [(2, "skip"), (2, "count"), (3, "count")])
 def test_knowledge_counted_from_the_views_grows_with_them(
-    guarded: Series, raw: list[Path], knowledge: Knowledge
+    guarded: Series, raw: list[Path], knowledge: Knowledge, order: int, gaps: str
 ) -> None:
-    counted = Extracted(order=2, classes=knowledge.classes, terminal=("deceased", "discharged"))
+    counted = Extracted(order, knowledge.classes, ("deceased", "discharged"), gaps=gaps)
     history = history_of(guarded)
     result = beliefs(history, Reasoning(counted), register_of(guarded, history, counted.classes))
     for found, expected in zip(

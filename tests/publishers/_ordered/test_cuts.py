@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.adversary import divergence, entropy
+from inference.adversary import divergence, entropy, kolmogorov
 from republish import Category, KAnonymity, LDiversity, Number, Redaction, Schema, TCloseness, read_view
 from republish.grouping import Grouping
 from republish.microdata import Microdata
 from republish.publishers._ordered.cuts import (
+    JS,
+    KS,
     GroupLimits,
     Line,
     Prices,
@@ -46,6 +48,7 @@ class Case:
     requirements: tuple[Requirement, ...]
     line: Line
     limits: GroupLimits
+    prior: list[list[float]]
 
     @property
     def codes(self) -> list[int]:
@@ -55,7 +58,7 @@ class Case:
         """Whether these rows may be a group, by definition."""
         if not self.satisfies([self.codes[i] for i in rows]):
             return False
-        apart = divergence([self.line.prior[i].tolist() for i in rows])
+        apart = (kolmogorov if self.limits.distance else divergence)([self.prior[i] for i in rows])
         return not divergence_too or apart <= self.limits.divergence + EPS
 
     def satisfies(self, codes: list[int]) -> bool:
@@ -107,11 +110,12 @@ def cases(draw: st.DrawFn, most: int = 9) -> Case:
     view = read_view(frame, SCHEMA)
     prior = rng.dirichlet(np.full(len(view.values), 0.5), n)
     crowd = draw(st.sampled_from([0.0, 0.0, 1.3]))
-    limits = GroupLimits(
-        compile_rules(requirements, view.whole), draw(st.sampled_from([0.02, 0.2, 0.5, 2.0])), crowd
-    )
-    line = Line(view.codes.astype(np.int64), prior, entropies(prior), rng.random(n), prepare(view))
-    return Case(view, rows, tuple(requirements), line, limits)
+    distance = draw(st.sampled_from([JS, KS]))
+    limit = draw(st.sampled_from([0.02, 0.2, 0.5, 2.0]))
+    limits = GroupLimits(compile_rules(requirements, view.whole), limit, crowd, distance)
+    compared = np.cumsum(prior, axis=1) if distance == KS else prior
+    line = Line(view.codes.astype(np.int64), compared, entropies(prior), rng.random(n), prepare(view))
+    return Case(view, rows, tuple(requirements), line, limits, prior.tolist())
 
 
 def runs(group: np.ndarray) -> list[list[int]]:

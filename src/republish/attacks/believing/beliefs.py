@@ -25,6 +25,7 @@ from republish.attacks.history import History
 from republish.attacks.summary import SURE, scored, shares
 from republish.errors import PolicyError
 from republish.inference import (
+    UNTOLD,
     Compromised,
     Groups,
     Posteriors,
@@ -87,12 +88,18 @@ def walk(
     """Her beliefs before and after every release; no true value is read but those she is told or counts from."""
     beliefs: np.ndarray[tuple[int, int], np.dtype[np.float32]] | None = None
     weighed = history.renewed or history
+    seen = np.zeros(history.people, dtype=np.int64)
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         if beliefs is None:
             beliefs = np.zeros((history.people, revision.width), dtype=np.float32)
         person, classes = register.person[i], register.classes[i]
         changed = None if register.changed is None else register.changed[i]
         blocks = [slice(a, a + _BLOCK) for a in range(0, len(person), _BLOCK)]
+        if revision.knowledge.gaps == "count":
+            away = i - seen[person]  # of whoever is known to have kept or changed the value, that says more
+            away[(seen[person] == 0) | (False if changed is None else changed != UNTOLD)] = 0
+            beliefs[person] = revision.caught_up(classes, beliefs[person], away)
+        seen[person] = i + 1
         prior = np.zeros((len(person), history.values))
         for block in blocks:
             marks = None if changed is None else changed[block]
@@ -145,12 +152,19 @@ def _revisions(history: History, reasoning: Reasoning, register: Register) -> It
         )
     counts = source.start()
     past = np.full((history.people, counts.order), UNKNOWN)
-    for person, classes, codes in zip(register.person, register.classes, register.codes, strict=True):
+    seen = np.zeros(history.people, dtype=np.int64)
+    registered = zip(register.person, register.classes, register.codes, strict=True)
+    for number, (person, classes, codes) in enumerate(registered, start=1):
         there = codes != UNKNOWN
         who = person[there]
-        counts = counts.add(classes[there], list(np.ascontiguousarray(past[who].T)), codes[there])
+        away = (seen[who] > 0) & (seen[who] < number - 1) & (source.gaps == "count")
+        follows, last = there.copy(), who[~away]
+        follows[there] = ~away
+        counts = counts.add(classes[follows], list(np.ascontiguousarray(past[last].T)), codes[follows])
+        past[who[away]] = UNKNOWN
         past[who, 1:] = past[who, :-1]
         past[who, 0] = codes[there]
+        seen[who] = number
         yield revision_of(source.knowledge(counts, register.values), reasoning)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from republish.papers.bayframe.figures import FIGURES
-from republish.papers.bayframe.frameworks import LARGEST
 from republish.papers.bayframe.studies import cells
 from republish.papers.study import Paper
 from republish.publishers import BayFrame
+from republish.publishers.bayframe import LARGEST
 
 __all__ = ["PAPER"]
 

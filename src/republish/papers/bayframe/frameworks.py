@@ -8,11 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from republish.arrays import BoolArray, FloatArray, IntArray
+from republish.arrays import BoolArray, FloatArray
 from republish.attacks.confidence import absolute_gain
 from republish.grouping import SUPPRESSED, Grouping
-from republish.inference import Compromised, Posteriors, Reasoning, last_values
-from republish.inference.reasoning import Thoughts
+from republish.inference import Compromised, Reasoning, last_values
 from republish.memory.memory import Memory, sight
 from republish.metrics.linkage import nearest_linkage
 from republish.metrics.penalty import global_certainty_penalty
@@ -20,35 +19,11 @@ from republish.microdata import Microdata
 from republish.papers.bayframe.data import SECRET, Serial
 from republish.papers.study import Row
 from republish.publishers import BayFrame, JSReduce
+from republish.publishers.bayframe import LARGEST
 from republish.release.release import build_release
 
-LARGEST = 9
-"""The largest group whose bijections the Bayesian estimator is taken to look at, 362,880 of them."""
 PER = 4000
 """Sums over the rows are given for views of so many rows, as the paper's are."""
-
-
-@dataclass(frozen=True)
-class Estimating(Reasoning):
-    """BayFrame's adversary as in its experiments: the Bayesian estimator, for large groups the Omega-estimate."""
-
-    def inferred(
-        self, thoughts: Thoughts, group: IntArray, row_group: IntArray, row_code: IntArray
-    ) -> Posteriors:
-        small = super().inferred(thoughts, group, row_group, row_code)
-        omega = Reasoning(self.knowledge, "omega", self.steps, self.form, self.cascade)
-        large = omega.inferred(thoughts, group, row_group, row_code)
-        sizes = np.append(np.bincount(row_group, minlength=int(group.max(initial=-1)) + 1), 0)
-        return Posteriors(np.where((sizes[group] > LARGEST)[:, None], large.p, small.p))
-
-
-@dataclass(frozen=True)
-class Framework(BayFrame):
-    """BKAA under J-similarity."""
-
-    @cached_property
-    def reasoning(self) -> Reasoning:
-        return Estimating(self.knowledge, "bayes", last_values(self.steps), self.form, self.cascade)
 
 
 @dataclass(frozen=True)
@@ -59,7 +34,8 @@ class UnderCloseness(JSReduce):
 
     @cached_property
     def reasoning(self) -> Reasoning:
-        return Estimating(self.knowledge, "bayes", last_values(self.steps), self.form, self.cascade)
+        steps = last_values(self.steps)
+        return Reasoning(self.knowledge, "bayes", steps, self.form, self.cascade, LARGEST)
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,14 @@ from republish.inference import Reasoning
 from republish.papers.bayframe.data import Serial, bkseq, changing_adult
 from republish.papers.bayframe.frameworks import (
     Attacker,
-    Estimating,
-    Framework,
     UnderCloseness,
     compromised,
     nothing,
     releases,
 )
 from republish.papers.study import Cell, Row, Scale
-from republish.publishers import JSReduce
+from republish.publishers import BayFrame, JSReduce
+from republish.publishers.bayframe import LARGEST
 
 SIZES = {"full": (24, 4000), "quick": (24, 2000)}
 """Releases and rows of each."""
@@ -63,9 +62,9 @@ def run_frameworks(scale: Scale, *, framework: str, steps: int) -> list[Row]:
 def run_compromised(scale: Scale, *, k: int) -> list[Row]:
     """An adversary who knows a tenth of the people of each release, of which the publisher is not told: figure 4."""
     series = _hospital(scale)
-    publisher = Framework.as_published(k=k, knowledge=series.knowledge)
+    publisher = BayFrame.as_published(k=k, knowledge=series.knowledge)
     told = compromised(0.1, 0.9, scale.seed)
-    reasoning = Estimating(series.knowledge, "bayes", 1, "chained", "posterior")
+    reasoning = Reasoning(series.knowledge, "bayes", 1, "chained", "posterior", LARGEST)
     rows = releases(series, publisher, attackers={"told": Attacker(reasoning, told)})
     found = []
     for row in rows:
@@ -87,7 +86,7 @@ def run_cascading(scale: Scale, *, data: str, steps: int, sigma: float, cascade:
     if data == "adult":
         assert scale.adult is not None
         series = changing_adult(scale.adult, *_size(scale), scale.seed)
-    publisher = Framework.as_published(knowledge=series.knowledge, steps=steps, cascade=cascade)
+    publisher = BayFrame.as_published(knowledge=series.knowledge, steps=steps, cascade=cascade)
     line = f"BayFrame+{cascade.title()}, sigma={sigma:g}"
     return [{**row, "line": line} for row in releases(series, publisher, compromised(sigma, 0.9, scale.seed))]
 
@@ -108,7 +107,7 @@ def run_range(scale: Scale, *, parameter: str, value: float) -> list[Row]:
     """BayFrame with prior-based cascading, FDTMM, sigma=0.01, one parameter set: table 12. Means over releases."""
     series = _hospital(scale)
     settings = {"k": 3.0, "beta": 5.0, "j": 0.6, "certainty": 0.9} | {parameter: value}
-    publisher = Framework.as_published(
+    publisher = BayFrame.as_published(
         int(settings["k"]), settings["beta"], settings["j"], series.knowledge, 1, "prior"
     )
     told = compromised(0.01, settings["certainty"], scale.seed)
@@ -131,6 +130,7 @@ def _bkaa(series: Serial, steps: int, cascade: str = "prior") -> UnderCloseness:
         posterior="bayes",
         steps=steps,
         form="chained",
+        against="view",
         cascade=cascade,
         knowledge=series.knowledge,
     )

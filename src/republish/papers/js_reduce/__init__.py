@@ -18,17 +18,18 @@ PAPER = Paper(
     data=(
         "The paper's 24 weekly views of 5,000 examinations are no longer to be had. Ours are re-created from its "
         "description (`republish generate hospital`): the same columns, domains, 19 results and 18 classes of people, "
-        "and disease models of our own (quick run: 24 views of 1,000). Parameters are the bold ones of Table 5: l = 2, "
-        "t = .8, (B, t) = (.5, .8) under Mondrian, JS-reduce with t = .5 and j = .6. The paper gives no k: it is 3 for "
-        "JS-reduce, and 2 for its rivals, whose own requirements ask for no more. Unless a figure says otherwise the "
-        "adversary is the paper's: Omega-estimate, and beliefs revised by the posteriors of single releases (Alg. 3). "
-        "JS-reduce is the paper's walk, which leaves out what it cannot group; gains are of the published rows, and a "
-        "release without any has no point. Our default cuts into crowds and defends against exact posteriors. "
+        "and disease models of our own (quick run: 24 views of 1,000). Parameters are the bold ones of Table 5: l = "
+        "2, t = .8, (B, t) = (.5, .8) under Mondrian, JS-reduce with t = .5 and j = .6. The paper gives no k: it is 3 "
+        "for JS-reduce, and 2 for its rivals, whose own requirements ask for no more. Unless a figure says otherwise "
+        "the adversary is the paper's: Omega-estimate, and beliefs revised by the posteriors of single releases (Alg. "
+        "3). JS-reduce is the paper's walk, which leaves out what it cannot group; gains are of the published rows, "
+        "and a release without any has no point. Our default cuts into crowds and defends against exact posteriors. "
         "In our diseases the next result depends on the last two, so knowledge of 2 steps, of 3 and in full are one "
-        "and the same. Mined knowledge (IE, SPM) is counted over everybody in contexts of two values; a context that "
-        "did not occur is shortened, where Alg. 5 excludes every next value. What people have at first sight is known "
-        "to everyone. The text does not say how large the smaller corpora of Fig. 5 and the selectivities of "
-        "Fig. 8b are; we took 1/5 and 1/25 of 24 views of 5,000, and 1 % to 20 % over all three quasi-identifiers."
+        "and the same. Mined knowledge (IE, SPM) is counted over everybody in contexts of two values. Whatever the "
+        "kind of knowledge, a context that did not occur excludes every next value, as in Alg. 5. What people have at "
+        "first sight is known to everyone. The text does not say how large the smaller corpora of Fig. 5 and the "
+        "selectivities of Fig. 8b are; we took 1/5 and 1/25 of 24 views of 5,000, and 1 % to 20 % over all three "
+        "quasi-identifiers."
     ),
     cells=cells,
     figures=FIGURES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -30,6 +30,7 @@ from republish.release.release import build_release
 from republish.requirements import LDiversity, TCloseness
 from republish.schema import Schema
 from republish.secret import Secret
+from republish.verify.similarity import spread_of
 
 TERMINAL = ("deceased", "discharged")
 DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
@@ -91,20 +92,19 @@ class Incremental(Extracted):
 
 
 def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
-    """The prior and the classes of what is known, with what was counted over everybody as sequential part."""
+    """What is known, with what was counted over everybody as sequential part."""
     assert counted.sequential is not None
     table = np.repeat(counted.sequential[:1], known.classes.count, axis=0)
-    prior = known.prior[: known.classes.count]
-    return Knowledge(known.values, known.classes, prior, table, counted.order, known.terminal)
+    return replace(known, sequential=table, order=counted.order)
 
 
 @lru_cache(maxsize=2)
 def series(size: SeriesSize, seed: int) -> HospitalViews:
-    """The hospital series, read as it would be for publication."""
+    """The hospital series, read as it would be for publication; what never occurred is excluded, as Alg. 5 says."""
     with generated(hospital(size.views, size.rows, seed)) as data:
         assert data.knowledge is not None
         views = read_views(data.views, data.schema, SECRET)
-    return HospitalViews(views, data.schema, data.knowledge)
+    return HospitalViews(views, data.schema, replace(data.knowledge, unseen="zero"))
 
 
 @lru_cache(maxsize=8)
@@ -151,7 +151,7 @@ def published(
 
     Rows are of several kinds (`what`): an `attack` has `gain` and `confidence` for a release, an adversary and a
     posterior; a `release` has `left_out`; a `penalty` is that `of` some rows; an `error` that of the queries of one
-    selectivity.
+    selectivity; a `spread` has I, see `republish.verify.similarity.spread_of`, and `left_out`.
     A release without rows gives an adversary nothing to gain, and has no row of an attack.
     """
     memory = Memory.empty()
@@ -159,6 +159,7 @@ def published(
     rows: list[Row] = []
     for number, view in enumerate(views.views, start=1):
         grouping = publisher.publish(view, memory, np.random.default_rng(0))
+        rows += _spread(view, grouping, publisher, memory, number)
         seen = sight(view, np.zeros(view.rows, np.uint64), grouping.group + 1, number, memory)
         memory = publisher.remember(view, grouping, memory.merged(seen))
         rows += _useful(view, grouping, number, queries)
@@ -175,6 +176,17 @@ def published(
                 about["reach"] = REACHES.get(kind, "")
                 rows.append({**about, "gain": gain, "confidence": confidence})
     return rows
+
+
+def _spread(
+    view: Microdata, grouping: Grouping, publisher: Publisher, memory: Memory, number: int
+) -> list[Row]:
+    """I, by how many bits the priors of everyone in the view diverge, and the share of rows left out."""
+    if publisher.reasoning is None:
+        return []
+    prior = publisher.reasoning.thoughts(publisher.reasoning.respondents(view), memory).prior
+    share = 100 * grouping.suppressed / view.rows
+    return [{"what": "spread", "release": number, "spread": spread_of(prior), "left_out": share}]
 
 
 def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from republish.attacks.believing.beliefs import groups_of, inferred, revision_of
 from republish.attacks.believing.register import UNKNOWN
 from republish.attacks.confidence import looked_at, signed_gain
 from republish.attacks.summary import SURE, Summary, joined, scored, shares, summed
+from republish.errors import PolicyError
 from republish.inference import FULL, UNTOLD, Compromised, Reasoning, Revision, cascaded
 from republish.knowledge import Extracted, Transitions
 from republish.memory.memory import KEY, people_of
@@ -72,6 +73,10 @@ def beliefs_in_parts(
     `read` are the blocks of all files, `seen` those with everyone's appearances.
     """
     assert adversary.knowledge is not None
+    if adversary.knowledge.gaps == "count":
+        raise PolicyError(
+            "in parts beliefs are attacked by knowledge that skips gaps, and this counts them; attack without --engine"
+        )
     reasoning = Reasoning(
         adversary.knowledge, adversary.posterior, adversary.steps, cascade=adversary.cascading
     )

@@ -81,6 +81,7 @@ from republish.verify.cohorts import DETERMINED
 from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
 from republish.verify.memory import sentences
 from republish.verify.promises import EVENTS, NEW_VALUES, WITHSTAND
+from republish.verify.promises import VIEW as OF_VIEW
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
 from republish.verify.sums import CheckedCells, CheckedPieces
@@ -172,6 +173,10 @@ class _AuditInParts(Audit):
         bound = DETERMINED in self.walk.names and BLIND not in self.walk.names
         if bound or self.walk.names & {NEW_VALUES, WITHSTAND, EVENTS}:
             reason = "its promises are about all people of a release together"
+        elif any(name.startswith(OF_VIEW) for name in self.walk.names):
+            reason = "its groups are compared with whole views"
+        elif self.series.reasoning is not None and self.series.reasoning.knowledge.gaps == "count":
+            reason = "its knowledge counts the releases that people are absent from"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "outsiders know something of single people"
         elif self.entries.adopted:

@@ -1,10 +1,11 @@
 """Where an order of rows is cut into groups: as soon as the rows allow it, or at the least cost.
 
-A group must satisfy the rules, the divergence of its members' priors must not exceed a limit, and its members
-must be a crowd: the sum of their weights must reach a number. `greedy` closes a group as soon as that holds
-(JS-reduce, Alg. 4). `optimal` finds, among all cuts into groups of at most `window` rows and rows left out, one of
-least cost: the certainty penalty of every row, a price for a row left out, and a price for each place where a cut
-parts people who were together before.
+A group must satisfy the rules, its members' priors must not be further apart than a limit, and its members must be a
+crowd: the sum of their weights must reach a number. Priors are apart by their Jensen-Shannon divergence, or by the
+largest Kolmogorov-Smirnov distance of any two, which is that of the lowest and the highest cumulative chances.
+`greedy` closes a group as soon as that holds (JS-reduce, Alg. 4). `optimal` finds, among all cuts into groups of at
+most `window` rows and rows left out, one of least cost: the certainty penalty of every row, a price for a row left
+out, and a price for each place where a cut parts people who were together before.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from republish.requirements.rules import satisfied
 from republish.spatial.extents import FLAT, extent
 
 _ROUNDING = 1e-12
+JS, KS = 0, 1
+"""How far priors are apart: Jensen-Shannon divergence in bits, or Kolmogorov-Smirnov distance."""
 
 
 class Line(NamedTuple):
     """Rows in the order in which they are cut: `codes[i]`, `prior[i]`, `weight[i]` and `points[:, i]` of row i.
 
-    `entropy` is that of each prior, in bits; `space` holds the kinds of the axes, and its points are in this order.
+    `entropy` is that of each prior, in bits; `space` holds the kinds of the axes, and its points are in this order. For
+    the Kolmogorov-Smirnov distance `prior` holds cumulative chances.
     """
 
     codes: Int64Array
@@ -37,11 +41,12 @@ class Line(NamedTuple):
 
 
 class GroupLimits(NamedTuple):
-    """What a group must satisfy: rules on its values, at most this divergence, at least this crowd."""
+    """What a group must satisfy: rules on its values, priors at most so far apart, at least this crowd."""
 
     rules: Rules
     divergence: float
     crowd: float
+    distance: int = JS
 
 
 class Prices(NamedTuple):
@@ -78,29 +83,62 @@ def divergence(total: FloatArray, entropy: float, size: int) -> float:
 
 
 @kernel
+def _clear(spread: FloatArray, distance: int) -> None:
+    """Make a spread that of nobody: sums of priors and of entropies, or low and high of cumulative chances."""
+    if distance == JS:
+        spread[:] = 0.0
+    else:
+        spread[0], spread[1] = np.inf, -np.inf
+
+
+@kernel
+def _spread_to(spread: FloatArray, line: Line, i: int, distance: int) -> None:
+    """Let a spread be that of one row more."""
+    if distance == JS:
+        for s in range(spread.shape[1]):
+            spread[0, s] += line.prior[i, s]
+        spread[1, 0] += line.entropy[i]
+    else:
+        for s in range(spread.shape[1]):
+            spread[0, s] = min(spread[0, s], line.prior[i, s])
+            spread[1, s] = max(spread[1, s], line.prior[i, s])
+
+
+@kernel
+def _apart(spread: FloatArray, size: int, distance: int) -> float:
+    """Return how far the priors of `size` rows with this spread are apart."""
+    if distance == JS:
+        return float(divergence(spread[0], spread[1, 0], size))
+    most = 0.0
+    for s in range(spread.shape[1]):
+        most = max(most, spread[1, s] - spread[0, s])
+    return most
+
+
+@kernel
 def greedy(line: Line, limits: GroupLimits) -> Int64Array:
     """Return the group of every row of the line, -1 for the rows after the last group."""
     n, m = line.prior.shape
     group = np.full(n, -1, np.int64)
-    counts, total = np.zeros(m, np.int64), np.zeros(m)
-    entropy, weight, begin, made = 0.0, 0.0, 0, 0
+    counts, spread = np.zeros(m, np.int64), np.empty((2, m))
+    _clear(spread, limits.distance)
+    weight, begin, made = 0.0, 0, 0
     for i in range(n):
         counts[line.codes[i]] += 1
-        total += line.prior[i]
-        entropy += line.entropy[i]
+        _spread_to(spread, line, i, limits.distance)
         weight += line.weight[i]
         size = i - begin + 1
         if (
             weight >= limits.crowd - _ROUNDING
             and satisfied(limits.rules, counts, size)
-            and divergence(total, entropy, size) <= limits.divergence + _ROUNDING
+            and _apart(spread, size, limits.distance) <= limits.divergence + _ROUNDING
         ):
             group[begin : i + 1] = made
             made += 1
             begin = i + 1
             counts[:] = 0
-            total[:] = 0.0
-            entropy = weight = 0.0
+            _clear(spread, limits.distance)
+            weight = 0.0
     return group
 
 
@@ -115,7 +153,7 @@ def optimal(line: Line, limits: GroupLimits, prices: Prices) -> Int64Array:
     cost = np.empty(n + 1)
     begin = np.empty(n + 1, np.int64)
     cost[0] = 0.0
-    counts, total = np.zeros(m, np.int64), np.zeros(m)
+    counts, spread = np.zeros(m, np.int64), np.empty((2, m))
     low, high, held = np.empty(q), np.empty(q), np.empty(q, np.int64)
     widest = 1
     for a in range(q):
@@ -125,14 +163,12 @@ def optimal(line: Line, limits: GroupLimits, prices: Prices) -> Int64Array:
     for end in range(1, n + 1):
         cost[end], begin[end] = cost[end - 1] + prices.left_out, end
         counts[:] = 0
-        total[:] = 0.0
+        _clear(spread, limits.distance)
         low[:], high[:], held[:] = np.inf, -np.inf, 0
-        entropy, weight = 0.0, 0.0
+        weight = 0.0
         for i in range(end - 1, max(-1, end - 1 - prices.window), -1):
             counts[line.codes[i]] += 1
-            for s in range(m):
-                total[s] += line.prior[i, s]
-            entropy += line.entropy[i]
+            _spread_to(spread, line, i, limits.distance)
             weight += line.weight[i]
             penalty = 0.0
             for a in range(q):
@@ -156,7 +192,7 @@ def optimal(line: Line, limits: GroupLimits, prices: Prices) -> Int64Array:
                 continue
             if (
                 satisfied(limits.rules, counts, size)
-                and divergence(total, entropy, size) <= limits.divergence + _ROUNDING
+                and _apart(spread, size, limits.distance) <= limits.divergence + _ROUNDING
             ):
                 cost[end], begin[end] = price, i
     return _traced(begin)
@@ -213,13 +249,15 @@ def insert(line: Line, limits: GroupLimits, group: Int64Array, groups: int) -> I
     """
     n, m = line.prior.shape
     q = line.space.points.shape[0]
-    counts, total = np.zeros((groups, m), np.int64), np.zeros((groups, m))
-    size, entropy = np.zeros(groups, np.int64), np.zeros(groups)
+    counts, size = np.zeros((groups, m), np.int64), np.zeros(groups, np.int64)
+    spread, trial = np.empty((groups, 2, m)), np.empty((2, m))
+    for g in range(groups):
+        _clear(spread[g], limits.distance)
     low, high = np.full((groups, q), np.inf), np.full((groups, q), -np.inf)
     filled = group.copy()
     for i in range(n):
         if group[i] >= 0:
-            _take_in(line, i, group[i], counts, total, size, entropy, low, high)
+            _take_in(line, i, group[i], limits.distance, counts, spread, size, low, high)
     for i in range(n):
         if group[i] >= 0:
             continue
@@ -233,17 +271,18 @@ def insert(line: Line, limits: GroupLimits, group: Int64Array, groups: int) -> I
             if wider >= least:
                 continue
             counts[g, line.codes[i]] += 1
+            trial[:] = spread[g]
+            _spread_to(trial, line, i, limits.distance)
             admitted = (
                 satisfied(limits.rules, counts[g], size[g] + 1)
-                and divergence(total[g] + line.prior[i], entropy[g] + line.entropy[i], size[g] + 1)
-                <= limits.divergence + _ROUNDING
+                and _apart(trial, size[g] + 1, limits.distance) <= limits.divergence + _ROUNDING
             )
             counts[g, line.codes[i]] -= 1
             if admitted:
                 best, least = g, wider
         if best >= 0:
             filled[i] = best
-            _take_in(line, i, best, counts, total, size, entropy, low, high)
+            _take_in(line, i, best, limits.distance, counts, spread, size, low, high)
     return filled
 
 
@@ -262,11 +301,10 @@ def unfit(rules: Rules, codes: Int64Array, start: Int64Array) -> BoolArray:
 
 
 @kernel
-def _take_in(line, i, g, counts, total, size, entropy, low, high):  # type: ignore[no-untyped-def]
+def _take_in(line, i, g, distance, counts, spread, size, low, high):  # type: ignore[no-untyped-def]
     counts[g, line.codes[i]] += 1
-    total[g] += line.prior[i]
     size[g] += 1
-    entropy[g] += line.entropy[i]
+    _spread_to(spread[g], line, i, distance)
     for a in range(low.shape[1]):
         low[g, a] = min(low[g, a], line.space.points[a, i])
         high[g, a] = max(high[g, a], line.space.points[a, i])

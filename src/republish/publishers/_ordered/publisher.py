@@ -16,6 +16,7 @@ from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import FULL, Reasoning, Thoughts, last_values
 from republish.inference.joint.messages import PRODUCTS
 from republish.inference.joint.trail import with_trail
+from republish.inference.reasoning import value_order
 from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import Memory
 from republish.microdata import Microdata, whole_of
@@ -40,6 +41,8 @@ from republish.requirements.parameters import number_at_least, plain, positive_n
 
 CUTS = ("optimal", "greedy")
 RESTS = ("insert", "suppress", "relax", "counterfeit")
+AGAINST = ("release", "view")
+DISTANCES = ("js", "ks")
 LEFT_OUT = 50.0
 """What a row left out costs: as much as so many rows of which nothing is said."""
 STRAGGLERS = 0.1
@@ -52,19 +55,23 @@ Places = Int64Array
 
 @dataclass(frozen=True)
 class CutOptions:
-    """How rows are ordered and cut, and what becomes of the rest."""
+    """How rows are ordered and cut, what becomes of the rest, and what groups are compared with in the end."""
 
     order: str
     cut: str
     rest: str
     crowd: float
     keep: float
+    against: str = "release"
+    distance: str = "js"
 
     def __post_init__(self) -> None:
         for what, found, known in (
             ("order", self.order, ORDERS),
             ("cut", self.cut, CUTS),
             ("rest", self.rest, RESTS),
+            ("against", self.against, AGAINST),
+            ("distance", self.distance, DISTANCES),
         ):
             if found not in known:
                 raise PolicyError(f"{what} must be one of {', '.join(known)}; found {found!r}")
@@ -91,25 +98,30 @@ def cut_in_order(
     of_row = np.full(view.rows, SUPPRESSED, dtype=np.int32)
     if not len(order):
         return Grouping(of_row)
-    line = _line(view, thoughts, order)
+    line, distance = _line(view, thoughts, order, how.distance), DISTANCES.index(how.distance)
     if weight is not None:
         line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
-    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd)
+    limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd, distance)
     group = _cut(line, limits, how, _companions(view, memory)[order])
     counterfeit: tuple[IntArray, IntArray] = (np.empty(0, np.int32), np.empty(0, np.int32))
     if how.rest == "insert":
         group = insert(line, limits, group, int(group.max()) + 1)
     elif how.rest == "relax":
         for requirements, divergence in bounds[1:]:
-            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0)
+            eased = GroupLimits(compile_rules(requirements, view.whole), divergence, 0.0, distance)
             group = _and_rest(line, eased, how, group)
     elif how.rest == "counterfeit":
         nearest, code = stand_ins(line, limits.rules, group, int(group.max()) + 1)
         there = nearest >= 0
         counterfeit = (nearest[there].astype(np.int32), code[there].astype(np.int32))
     of_row[order] = group
-    return _lasting(view, Grouping(of_row, *counterfeit), bounds[-1][0])
+    return _lasting(view, Grouping(of_row, *counterfeit), _of_release(bounds[-1][0], how.against))
+
+
+def _of_release(asked: tuple[Requirement, ...], against: str) -> tuple[Requirement, ...]:
+    """What groups satisfy against the table as it is published: all but the closeness to a view."""
+    return asked if against == "release" else (asked[0], *asked[2:])
 
 
 def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requirement, ...]) -> Grouping:
@@ -138,10 +150,12 @@ def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requiremen
     return Grouping(group, fake_group, fake_code)
 
 
-def _line(view: Microdata, thoughts: Thoughts, order: IntArray) -> Line:
+def _line(view: Microdata, thoughts: Thoughts, order: IntArray, distance: str) -> Line:
     """The rows in their order; a person's weight is how uncertain the value still is, against somebody new."""
     prior = thoughts.prior[order]
     entropy = entropies(prior)
+    if distance == "ks":
+        prior = np.cumsum(prior[:, value_order(thoughts.now.values)], axis=1)
     of_class = entropies(thoughts.revision.knowledge.prior)[thoughts.now.classes[order]]
     space = prepare(view)
     return Line(
@@ -228,9 +242,12 @@ class OrderedPublisher(Publisher):
     cut: str = "optimal"
     rest: str = "insert"
     slack: float = 1.5
+    least_k: int = 0
     posterior: str = "exact"
     steps: int | str = FULL
     form: str = "joint"
+    against: str = "release"
+    distance: str = "js"
     withstand: float = 0.0
     event_lists: bool | None = None
     knowledge: Knowledge | Extracted = field(default_factory=Extracted)
@@ -248,6 +265,11 @@ class OrderedPublisher(Publisher):
         object.__setattr__(self, "k", KAnonymity(self.k).k)
         object.__setattr__(self, "j", positive_number("j", self.j))
         object.__setattr__(self, "slack", number_at_least("slack", self.slack, 1))
+        if self.least_k and not 2 <= KAnonymity(self.least_k).k <= self.k:
+            raise PolicyError(
+                "least_k, the k of groups of the rest with relax, must lie between 2 and k, or be 0 for k itself; "
+                f"found {self.least_k}"
+            )
         object.__setattr__(self, "withstand", number_at_least("withstand", self.withstand, 0))
         object.__setattr__(self, "require", only_requirements(self.require))
         if self.event_lists is not None and not isinstance(self.event_lists, bool):
@@ -267,12 +289,16 @@ class OrderedPublisher(Publisher):
                 f"withstand needs a posterior that multiplies: it must be one of {', '.join(PRODUCTS)}, form joint; "
                 f"found {self.posterior} and {self.form}"
             )
+        if self.knowledge.gaps == "count":
+            raise PolicyError(
+                "withstand goes from appearance to appearance; let the knowledge skip gaps, or set withstand = 0"
+            )
         if not self.crowd:
             raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
 
     @property
     def _cutting(self) -> CutOptions:
-        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep)
+        return CutOptions(self.order, self.cut, self.rest, self.crowd, self.keep, self.against, self.distance)
 
     @cached_property
     def reasoning(self) -> Reasoning:
@@ -280,7 +306,11 @@ class OrderedPublisher(Publisher):
 
     @property
     def undivided(self) -> str | None:
-        """An adversary who weighs all releases keeps a release in one piece."""
+        """An adversary who weighs all releases keeps a release in one piece, and so does a view to compare with."""
+        if self.against == "view":
+            return "groups are compared with the whole view"
+        if self.knowledge.gaps == "count":
+            return "its knowledge counts the releases that people are absent from"
         return "withstand weighs all people of a release together" if self.withstand else None
 
     @property
@@ -290,25 +320,28 @@ class OrderedPublisher(Publisher):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        return self._bounds[-1][0]
+        """What every group satisfies against the table as it is published."""
+        return _of_release(self._bounds[-1][0], self.against)
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        similar = f"similarity={plain(self._bounds[-1][1])}"
-        name = "withstand-events" if self.event_lists else "withstand"
-        return (similar, f"{name}={plain(self.withstand)}") if self.withstand else (similar,)
+        asked, j = self._bounds[-1]
+        promises = [f"{'' if self.distance == 'js' else 'ks-'}similarity={plain(j)}"]
+        if self.withstand:
+            name = "withstand-events" if self.event_lists else "withstand"
+            promises.append(f"{name}={plain(self.withstand)}")
+        if self.against == "view":
+            promises.append(f"view-{asked[1].text}")
+        return tuple(promises)
 
     @property
     def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
         """The requirements and the divergence asked for, then, with `relax`, those that the rest must satisfy."""
-        factors = (1.0, self.slack) if self.rest == "relax" else (1.0,)
-        return tuple(
-            (
-                (KAnonymity(self.k), self._closeness(factor), *self.require),
-                self.j if factor == 1 else round(self.j * factor, 9),
-            )
-            for factor in factors
-        )
+        asked = (KAnonymity(self.k), self._closeness(1.0), *self.require)
+        if self.rest != "relax":
+            return ((asked, self.j),)
+        eased = (KAnonymity(self.least_k or self.k), self._closeness(self.slack), *self.require)
+        return (asked, self.j), (eased, self.j if self.slack == 1 else round(self.j * self.slack, 9))
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of nearly all rows; chance plays no part."""
