@@ -83,7 +83,7 @@ def test_changes_of_the_thesis_are_those_of_its_protocol() -> None:
     assert [step.updated for step in steps(series)] == [120] * 7
     rows = pl.concat(list(series))
     assert rows["age"].is_between(27, 120).all()
-    assert rows["capital_gain"].is_in([0, 5_000, 10_000, 20_000, 40_000]).all()
+    assert rows["capital_gain"].is_between(0, 4).all() and rows["fnlwgt"].is_between(1, 127).all()
     by_person = rows.group_by("person").agg(pl.col("age").max() - pl.col("age").min())
     assert by_person["age"].max() <= 7
 

@@ -19,8 +19,8 @@ from republish.datasets.layout import identifiers, labels, schema_toml
 from republish.datasets.population import Codes, drawn_codes
 
 AGES: Final = (27, 120)
-GAINS: Final = (0, 5_000, 10_000, 20_000, 40_000)
-WEIGHTS: Final = tuple(10_000 * step for step in range(1, 128))
+GAINS: Final = (0, 4)  # bands
+WEIGHTS: Final = (1, 127)  # in tens of thousands
 OCCUPATIONS: Final = tuple(f"occupation {number:02}" for number in range(1, 51))
 
 _COMMON: Final = 20
@@ -29,7 +29,9 @@ _AGE_WEIGHT: Final = np.interp(
     np.arange(AGES[0], AGES[1] + 1), [27, 45, 65, 90, 120], [1.0, 1.1, 0.8, 0.2, 0.01]
 )
 _GAIN_WEIGHT: Final = np.array([80.0, 9.0, 6.0, 3.0, 2.0])
-_WEIGHT_WEIGHT: Final = np.interp(WEIGHTS, [10_000, 190_000, 400_000, 1_270_000], [0.4, 1.0, 0.25, 0.005])
+_WEIGHT_WEIGHT: Final = np.interp(
+    np.arange(WEIGHTS[0], WEIGHTS[1] + 1), [1, 19, 40, 127], [0.4, 1.0, 0.25, 0.005]
+)
 _OCCUPATION_WEIGHT: Final = _RAREST ** -np.interp(
     np.arange(1, len(OCCUPATIONS) + 1), [_COMMON, len(OCCUPATIONS)], [0, 1]
 )
@@ -56,8 +58,8 @@ class ThesisColumns:
         "schema.toml": schema_toml(
             person={"role": "identifier"},
             age={"role": "quasi-identifier", "kind": "number", "domain": AGES},
-            capital_gain={"role": "quasi-identifier", "kind": "number", "domain": (GAINS[0], GAINS[-1])},
-            fnlwgt={"role": "quasi-identifier", "kind": "number", "domain": (WEIGHTS[0], WEIGHTS[-1])},
+            capital_gain={"role": "quasi-identifier", "kind": "number", "domain": GAINS},
+            fnlwgt={"role": "quasi-identifier", "kind": "number", "domain": WEIGHTS},
             occupation={"role": "sensitive", "kind": "category", "domain": OCCUPATIONS},
         )
     }
@@ -70,10 +72,10 @@ class ThesisColumns:
 
     def change(self, people: ThesisPeople, who: NDArray[np.int64], rng: np.random.Generator) -> None:
         people.age[who] = np.minimum(people.age[who] + 1, AGES[1])
-        domains = ((people.capital_gain, GAINS), (people.fnlwgt, WEIGHTS), (people.occupation, OCCUPATIONS))
-        for column, domain in domains:
+        sizes = (GAINS[1] - GAINS[0] + 1, WEIGHTS[1] - WEIGHTS[0] + 1, len(OCCUPATIONS))
+        for column, size in zip((people.capital_gain, people.fnlwgt, people.occupation), sizes, strict=True):
             anew = who[rng.random(len(who)) < 0.5]
-            column[anew] = rng.integers(0, len(domain), len(anew), dtype=np.int16)
+            column[anew] = rng.integers(0, size, len(anew), dtype=np.int16)
 
     def table(
         self, people: ThesisPeople, number: NDArray[np.int64], present: NDArray[np.int64]
@@ -82,8 +84,8 @@ class ThesisColumns:
             {
                 "person": identifiers("P", number[present]),
                 "age": people.age[present].astype(np.int64),
-                "capital_gain": np.array(GAINS, dtype=np.int64)[people.capital_gain[present]],
-                "fnlwgt": np.array(WEIGHTS, dtype=np.int64)[people.fnlwgt[present]],
+                "capital_gain": GAINS[0] + people.capital_gain[present].astype(np.int64),
+                "fnlwgt": WEIGHTS[0] + people.fnlwgt[present].astype(np.int64),
                 "occupation": labels(OCCUPATIONS, people.occupation[present]),
             }
         ).sort("person")
