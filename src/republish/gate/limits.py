@@ -30,6 +30,8 @@ LIMITS = {
     "max_below_k": "below_k",
     "max_shown_present": "surely_present",
     "max_shown_absent": "shown_absent",
+    "max_cracked": "below_k",
+    "max_traced": "below_k",
     "max_told_apart": "told_apart",
 }
 """Every limit and the figure that it limits."""
@@ -39,6 +41,8 @@ OF_IDENTITIES = {
     "max_below_k": "linkage",
     "max_shown_present": "presence",
     "max_shown_absent": "presence",
+    "max_cracked": "bcf",
+    "max_traced": "tracing",
     "max_told_apart": "swap",
 }
 """Limits on what is found without a thought of values, and the attack that each is about."""
@@ -54,14 +58,14 @@ _FORM = 'such as "max_determined=0.01,compromised=0.04,attacks=linear+beliefs"'
 class Gate:
     """The attacks that a release must withstand together with all releases before it, and limits on what they find.
 
-    Without `attacks`, those that suit the publisher. `compromised` people are drawn `draws` times, with `seed`,
-    `seed` + 1, ..., and the worst draw counts. The other granted things are those of `republish.attacks.Adversary`.
-    A limit is the highest value that is allowed: of the share of people determined exactly, of those whom the linear
-    attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
-    the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
-    their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
-    is certain; by swap, of pairs who are told apart. These attacks, and those by how people are put together, need the
-    raw views of earlier releases with every new one.
+    Without `attacks`, those that suit the publisher. `compromised` people are drawn `draws` times, with `seed`, `seed`
+    + 1, ..., and the worst draw counts. The other granted things are those of `republish.attacks.Adversary`. A limit is
+    the highest value that is allowed: of the share of people determined exactly, of those whom the linear attack gave
+    up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in the worst
+    person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in their cells,
+    or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that is certain; by
+    bcf and tracing, of people with fewer rows left than the smallest group has; by swap, of pairs who are told apart.
+    These attacks, and those by how people are put together, need the raw views of earlier releases with every new one.
     """
 
     attacks: tuple[str, ...] = ()
@@ -85,6 +89,8 @@ class Gate:
     max_below_k: float | None = None
     max_shown_present: float | None = None
     max_shown_absent: float | None = None
+    max_cracked: float | None = None
+    max_traced: float | None = None
     max_told_apart: float | None = None
 
     def __post_init__(self) -> None:
