@@ -38,8 +38,8 @@ def measure(n: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     points = rng.random((COLUMNS, n))
     codes = rng.integers(0, VALUES, n).astype(np.int32)
-    nothing, zeros = np.zeros(0, np.int32), np.zeros(COLUMNS, np.int64)
-    space = Space(points, np.ones(COLUMNS), np.zeros(COLUMNS, np.int8), nothing, nothing, zeros, zeros)
+    nothing, zeros, ones = np.zeros(0, np.int32), np.zeros(COLUMNS, np.int64), np.ones(COLUMNS)
+    space = Space(points, ones, ones, np.zeros(COLUMNS, np.int8), nothing, nothing, zeros, zeros)
     whole = Whole.of(codes, VALUES)
     times = {
         name: least(lambda asked=asked, strict=strict: divide(space, codes, whole, asked, strict))

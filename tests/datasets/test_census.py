@@ -66,6 +66,43 @@ def test_columns_and_types() -> None:
     }
 
 
+def test_the_columns_of_the_thesis_have_its_numbers_of_values() -> None:
+    view = next(iter(census(columns="thesis")))
+    assert list(view.columns) == ["person", "age", "capital_gain", "fnlwgt", "occupation"]
+    assert [view[name].n_unique() for name in view.columns[1:4]] == [94, 5, 127]
+    assert view["occupation"].n_unique() in (48, 49, 50)
+    counts = view["occupation"].value_counts()["count"]
+    assert counts.max() * 10 < len(view)  # groups of ten different ones can be formed
+    assert counts.min() < 10  # and some are scarce
+
+
+def test_changes_of_the_thesis_are_those_of_its_protocol() -> None:
+    series = census(
+        people=900, rows=400, views=8, insert=10, delete=8, update=120, reinsert=4, columns="thesis"
+    )
+    assert [step.updated for step in steps(series)] == [120] * 7
+    rows = pl.concat(list(series))
+    assert rows["age"].is_between(27, 120).all()
+    assert rows["capital_gain"].is_between(0, 4).all() and rows["fnlwgt"].is_between(1, 127).all()
+    by_person = rows.group_by("person").agg(pl.col("age").max() - pl.col("age").min())
+    assert by_person["age"].max() <= 7
+
+
+def test_a_series_of_the_thesis_is_written_with_its_schema(tmp_path: Path) -> None:
+    census(people=20, rows=5, views=2, insert=1, delete=0, update=1, reinsert=0, columns="thesis").write(
+        tmp_path
+    )
+    schema = read_schema(tmp_path / "schema.toml")
+    assert [column.name for column in schema.quasi_identifiers] == ["age", "capital_gain", "fnlwgt"]
+    assert schema.sensitive is not None and len(schema.sensitive.closed or ()) == 50
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["schema.toml", "views"]
+
+
+def test_unknown_columns_are_refused() -> None:
+    with pytest.raises(PolicyError, match="columns must be census or thesis"):
+        census(columns="adult")
+
+
 def test_domains_have_the_sizes_of_the_papers() -> None:
     view = next(iter(census()))
     sizes = [view[name].n_unique() for name in ("age", "birthplace", "education", "gender", "income")]

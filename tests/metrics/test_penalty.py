@@ -6,7 +6,13 @@ from hypothesis import given, settings
 
 from metrics.twins import Case, cases, numbers, publish
 from republish.errors import PolicyError
-from republish.metrics import average_class_size, column_penalties, discernibility, global_certainty_penalty
+from republish.metrics import (
+    average_class_size,
+    column_penalties,
+    discernibility,
+    global_certainty_penalty,
+    measure,
+)
 from republish.microdata import read_view
 from republish.schema import Category, Number, Schema
 
@@ -39,6 +45,15 @@ def test_penalties_by_column_average_to_the_penalty() -> None:
     case = publish(view, [0, 0, 1, 1])
     assert column_penalties(case.release) == {"age": pytest.approx(0.25), "town": pytest.approx(1 / 3)}
     assert global_certainty_penalty(case.release) == pytest.approx((0.25 + 1 / 3) / 2)
+
+
+def test_columns_count_by_their_weights() -> None:
+    frame = pl.DataFrame({"age": [0, 5, 10, 10], "town": ["a", "a", "b", "c"]})
+    view = read_view(frame, Schema(quasi_identifiers=[Number("age", weight=3), Category("town")]))
+    case = publish(view, [0, 0, 1, 1])
+    assert column_penalties(case.release) == {"age": pytest.approx(0.25), "town": pytest.approx(1 / 3)}
+    assert global_certainty_penalty(case.release) == pytest.approx((3 * 0.25 + 1 / 3) / 4)
+    assert measure(case.release).penalty == pytest.approx((3 * 0.25 + 1 / 3) / 4)
 
 
 def test_a_release_without_rows_has_lost_nothing_unless_all_was_left_out() -> None:

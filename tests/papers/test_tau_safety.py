@@ -37,7 +37,8 @@ def test_every_figure_of_the_thesis_is_computed_drawn_and_judged(
     made = reproduce(paper_named("tau-safety"), tmp_path, Scale(quick=True), workers=1)
     names = [shown.figure.name for shown in made.shown]
     vulnerable = [f"Section 4.6.2, {what}" for what in ("update rate", "time", "m")]
-    assert names == vulnerable + [f"Fig. 4.{number}" for number in range(6, 18)]
+    every = vulnerable + [f"Fig. 4.{number}" for number in range(6, 18)]
+    assert names == [f"{name}{data}" for name in every for data in ("", ", the thesis's columns")]
     assert all(shown.picture is not None and shown.judged for shown in made.shown)
     assert made.count(Outcome.NOT_RUN) == 0
 
@@ -46,7 +47,7 @@ def test_only_the_costs_are_timed_and_no_series_is_asked_for_twice() -> None:
     asked = cells(Scale())
     assert {cell.study for cell in asked if cell.timed} == {"cost"}
     series = [tuple(cell.settings.values()) for cell in asked if cell.study == "series"]
-    assert len(series) == len(set(series)) == 2 * (len(measurements.MS) + len(measurements.RATES) - 1)
+    assert len(series) == len(set(series)) == 4 * (len(measurements.MS) + len(measurements.RATES) - 1)
 
 
 def test_a_full_run_has_the_protocol_of_the_thesis() -> None:
@@ -56,7 +57,7 @@ def test_a_full_run_has_the_protocol_of_the_thesis() -> None:
 
 def test_what_is_measured_is_the_same_for_the_same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurements, "QUICK", TINY)
-    settings = {"publisher": "tau-safety", "m": 4, "rate": 5_000}
+    settings = {"publisher": "tau-safety", "m": 4, "rate": 5_000, "data": "thesis"}
     first, again = (measurements.run_series(Scale(quick=True), **settings) for _ in range(2))
     assert first == again
     vulnerable = [row["vulnerable"] for row in first if "vulnerable" in row]

@@ -35,6 +35,9 @@ def test_redaction_suits_every_kind(column: Column) -> None:
         (lambda: Category("x", domain=("a", "a")), "each value once"),
         (lambda: Category("x", domain=("12030", "9"), hierarchy=ZIPS), "1 values of its list are not in"),
         (lambda: Ordered("x", order=("8", "9"), hierarchy=ZIPS), "2 values of its list are not in"),
+        (lambda: Number("x", weight=0), "weight is a number above 0"),
+        (lambda: Number("x", weight=float("nan")), "weight is a number above 0"),
+        (lambda: Number("x", weight="2"), "weight is a number above 0"),  # type: ignore[arg-type]
         (lambda: Category("x", distance="near"), "distance must be one of"),
         (lambda: Category("x", distance="ordered"), "needs kind ordered"),
         (lambda: Category("x", distance="hierarchical"), "needs a hierarchy"),

@@ -107,6 +107,21 @@ def test_a_wrong_document_is_refused(tmp_path: Path, text: str, message: str) ->
         read_schema(write(tmp_path, text))
 
 
+def test_a_weight_is_read_and_written(tmp_path: Path) -> None:
+    text = '[columns.a]\nrole = "quasi-identifier"\nweight = 2\n[columns.b]\nrole = "quasi-identifier"'
+    schema = read_schema(write(tmp_path, text))
+    assert [column.weight for column in schema.quasi_identifiers] == [2.0, 1.0]
+    written = schema_to_mapping(schema, {})
+    assert written["columns"]["a"]["weight"] == 2.0
+    assert "weight" not in written["columns"]["b"]
+
+
+def test_a_sensitive_column_has_no_weight(tmp_path: Path) -> None:
+    text = '[columns.a]\nrole = "quasi-identifier"\n[columns.b]\nrole = "sensitive"\nweight = 2'
+    with pytest.raises(SchemaError, match="the sensitive column has none"):
+        read_schema(write(tmp_path, text))
+
+
 def test_two_sensitive_columns_are_offered_ways_out(tmp_path: Path) -> None:
     text = '[columns.a]\nrole = "sensitive"\n[columns.b]\nrole = "sensitive"'
     with pytest.raises(SchemaError, match=r"found a, b: .*insensitive.*quasi-identifier.*combine"):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from republish.spatial.cube import Cube, linear
 from republish.spatial.keys import cyclic_turns
 
+PLAIN = SimpleNamespace(weight=1.0)
+
 
 def grid(*bits):
     """A cube whose coordinates are the numbers of its cells."""
@@ -19,7 +21,9 @@ def grid(*bits):
 
 def numbers(*widths):
     """Axes of numbers."""
-    return [SimpleNamespace(width=float(width), kind_code=0, hierarchy=None) for width in widths]
+    return [
+        SimpleNamespace(width=float(width), kind_code=0, hierarchy=None, column=PLAIN) for width in widths
+    ]
 
 
 def text(words, level):

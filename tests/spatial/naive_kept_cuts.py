@@ -95,6 +95,8 @@ class NaiveCuts:
     def new_cut(self, rows, low, high):
         """The cut that saves most penalty over all rows; the first axis of those that save the same."""
         saved = []
+        weights = [axis.column.weight for axis in self.view.axes]
+        weights = [weight / (sum(weights) / len(weights)) for weight in weights]
         for q in range(len(self.view.axes)):
             values = [self.view.points[q][row] for row in rows]
             found = self.boundary(q, values)
@@ -105,7 +107,7 @@ class NaiveCuts:
                     - left * self.left_open(q, low[q], found, missing and found > MISSING)
                     - (len(rows) - left) * self.left_open(q, max(low[q], found), high[q], False)
                 )
-                saved.append((parts, -q, found))
+                saved.append((weights[q] * parts, -q, found))
         if not saved:
             return {}
         _, axis, found = max(saved)

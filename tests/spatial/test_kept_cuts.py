@@ -36,7 +36,7 @@ def columns_of(amended=False):
     plants = Hierarchy(PLANTS + MORE_PLANTS if amended else PLANTS)
     return {
         "count": Number("count"),
-        "share": Number("share"),
+        "share": Number("share", weight=3.0),
         "flat": Category("flat"),
         "plant": Category("plant", hierarchy=plants),
         "grade": Ordered("grade", order=GRADES),

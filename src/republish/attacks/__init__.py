@@ -13,7 +13,17 @@ from republish.attacks.choose import Choice, Means, obstacle, with_views, withou
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, history_of
-from republish.attacks.identity import IDENTITIES, Identity, IdentityResult, Linked, Presence, ToldApart
+from republish.attacks.identity import (
+    IDENTITIES,
+    Corresponding,
+    Cracked,
+    Identity,
+    IdentityResult,
+    Linked,
+    Presence,
+    ToldApart,
+    Traced,
+)
 from republish.attacks.registry import (
     BELIEVES,
     EXCLUDES,
@@ -61,6 +71,8 @@ __all__ = [
     "Believed",
     "Choice",
     "Correlation",
+    "Corresponding",
+    "Cracked",
     "Exposure",
     "Findings",
     "History",
@@ -78,6 +90,7 @@ __all__ = [
     "Target",
     "Told",
     "ToldApart",
+    "Traced",
     "Unclear",
     "attack",
     "attack_beliefs",

@@ -60,6 +60,47 @@ class Presence:
 
 
 @dataclass(frozen=True)
+class Cracked:
+    """How many rows of their groups may still be people's, after those are cracked that cannot be.
+
+    Of `people`: `fewest_left` rows of anyone, `below_k` the share with fewer than k, `one_value` the share whose rows
+    that are left have the same value, and `median_left` rows.
+    """
+
+    people: int
+    k: int
+    fewest_left: int | None
+    below_k: float
+    one_value: float
+    median_left: float
+
+
+@dataclass(frozen=True)
+class Corresponding(Cracked):
+    """By comparing counts of neighbouring releases, and the shares with fewer than k by each of the three ways.
+
+    `forward` is of people who are in the next release too, `cross` of those who were in the last, `backward` of those
+    who are new while data only grew; `None` where there are none.
+    """
+
+    forward: float | None
+    cross: float | None
+    backward: float | None
+
+
+@dataclass(frozen=True)
+class Traced(Cracked):
+    """By following rows through all releases.
+
+    `intersection` is the share with fewer than k by counts alone, `difference` that of people who are new while data
+    only grew, by rows that are not new; `None` where there are none.
+    """
+
+    intersection: float
+    difference: float | None
+
+
+@dataclass(frozen=True)
 class ToldApart:
     """Of so many `pairs` of people whose values were exchanged, the share whom somebody tells apart.
 
@@ -71,10 +112,12 @@ class ToldApart:
     told_apart: float
 
 
-Identity = Linked | Presence | ToldApart
-IDENTITIES: dict[str, type[Linked] | type[Presence] | type[ToldApart]] = {
+Identity = Linked | Presence | Corresponding | Traced | ToldApart
+IDENTITIES: dict[str, type[Identity]] = {
     "linkage": Linked,
     "presence": Presence,
+    "bcf": Corresponding,
+    "tracing": Traced,
     "swap": ToldApart,
 }
 """The figures of every attack that seeks no value."""
@@ -102,7 +145,7 @@ class Verdicts(NamedTuple):
 class IdentityResult:
     """What an attack found that seeks no value: its own figures of all releases and of each, and a summary.
 
-    In the summary somebody is `determined` whose row (linkage) or presence is certain, and confidence is the
+    In the summary somebody is `determined` whose row or presence is certain, and confidence is the
     adversary's probability of the true row or of the truth about presence; there is no gain. `risk` holds each person's
     highest confidence, nan for who was not attacked.
     """

@@ -14,7 +14,7 @@ EXCLUDES, BELIEVES, MATCHES, REPLAYS = "excludes", "believes", "matches", "repla
 RETRACES = "retraces"
 """Weighs values by how the publisher is known to put people together."""
 IDENTIFIES = "identifies"
-"""Seeks no value: which row is whose, and who is there at all."""
+"""Seeks no value first: which row is whose, and who is there at all."""
 SWAPS = "swaps"
 """Exchanges the values of two people and publishes again."""
 
@@ -48,6 +48,8 @@ KINDS = {
     "matched": Kind("matching.qi_matching", MATCHES),
     "linkage": Kind("matching.linkage", IDENTIFIES, uses_known=False),
     "presence": Kind("matching.presence", IDENTIFIES, uses_known=False),
+    "bcf": Kind("matching.bcf", IDENTIFIES, uses_known=False),
+    "tracing": Kind("matching.tracing", IDENTIFIES, uses_known=False),
     "minimality": Kind("replaying.input_enumeration", REPLAYS),
     "suppression": Kind("replaying.input_enumeration", REPLAYS),
     "swap": Kind("replaying.swap", SWAPS, uses_known=False),

@@ -24,6 +24,7 @@ class Preset(enum.StrEnum):
     """Protocols of the papers."""
 
     tau_safety = "tau-safety"
+    thesis = "thesis"
     cor_split = "cor-split"
     cor_split_33 = "cor-split-33"
 

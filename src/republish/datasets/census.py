@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypedDict
+from typing import Any, Final, NotRequired, Protocol, TypedDict
 
 import numpy as np
 import polars as pl
@@ -28,10 +28,11 @@ from republish.datasets.population import (
     People,
     draw_people,
 )
+from republish.datasets.thesis import ThesisColumns
 from republish.errors import PolicyError
 
 
-class Protocol(TypedDict):
+class Experiment(TypedDict):
     """The arguments of `census` that a published experiment fixes."""
 
     rows: int
@@ -40,16 +41,22 @@ class Protocol(TypedDict):
     delete: float
     update: float
     reinsert: float
+    columns: NotRequired[str]
 
 
-PRESETS: Final[Mapping[str, Protocol]] = MappingProxyType(
+_THESIS: Final = Experiment(rows=60_000, views=20, insert=5000, delete=3000, update=4000, reinsert=1000)
+PRESETS: Final[Mapping[str, Experiment]] = MappingProxyType(
     {
-        "tau-safety": Protocol(rows=60_000, views=20, insert=5000, delete=3000, update=4000, reinsert=1000),
-        "cor-split": Protocol(rows=200_000, views=21, insert=0.1, delete=0.1, update=0, reinsert=0),
-        "cor-split-33": Protocol(rows=60_000, views=24, insert=0.33, delete=0.33, update=0, reinsert=0),
+        "tau-safety": _THESIS,
+        "thesis": Experiment(**_THESIS, columns="thesis"),
+        "cor-split": Experiment(rows=200_000, views=21, insert=0.1, delete=0.1, update=0, reinsert=0),
+        "cor-split-33": Experiment(rows=60_000, views=24, insert=0.33, delete=0.33, update=0, reinsert=0),
     }
 )
 """Arguments that follow the papers' protocols: `census(**PRESETS["cor-split"], seed=1)`."""
+
+
+Persons = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -62,15 +69,27 @@ class Turnover:
     reinsert: int
 
 
+class Columns(Protocol):
+    """The columns of a table: who the people are, how they change, what a view shows of them, its schema."""
+
+    ages: tuple[int, int]
+    texts: Mapping[str, str]
+
+    def draw(self, count: int, rng: np.random.Generator) -> Any: ...
+
+    def change(self, people: Any, who: Persons, rng: np.random.Generator) -> None: ...
+
+    def table(self, people: Any, number: Persons, present: Persons) -> pl.DataFrame: ...
+
+
 @dataclass(frozen=True)
 class CensusSeries:
     """A series whose views are made one at a time, each time the same; `changes` holds for every step.
 
     From one view to the next, in this order and all at random: `delete` people leave; `update` of those who
-    stay and are younger than 95 change; `reinsert` of those who had left in an earlier step come back (as
+    stay and are not of the highest age change; `reinsert` of those who had left in an earlier step come back (as
     many as there are, so none in the second view), every second one changed, the others exactly as they left;
-    `insert` people who were never seen arrive. Who changes is a year older (95 at most), has by a fair coin
-    one more level of education (the highest at most), and an income drawn anew from all ranges alike.
+    `insert` people who were never seen arrive. How somebody changes the `columns` say.
     """
 
     people: int
@@ -78,31 +97,28 @@ class CensusSeries:
     views: int
     changes: Turnover
     seed: int
+    columns: str = "census"
 
     @property
     def schema_toml(self) -> str:
-        return _SCHEMA
+        return COLUMNS[self.columns].texts["schema.toml"]
 
     def __len__(self) -> int:
         return self.views
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        rng = np.random.default_rng(self.seed)
-        people = draw_people(self.people, rng)
+        rng, columns = np.random.default_rng(self.seed), COLUMNS[self.columns]
+        people = columns.draw(self.people, rng)
         number = rng.permutation(self.people) + 1
         register = _Register(np.arange(self.rows), np.arange(0), self.rows)
         for view in range(self.views):
             if view > 0:
-                register = register.next(self.changes, people, rng)
-            yield _table(people, number, register.present)
+                register = register.next(self.changes, people, columns, rng)
+            yield columns.table(people, number, register.present)
 
     def write(self, folder: str | Path) -> None:
-        """Write `views/001.csv` and on, `schema.toml` and `birthplace.csv`."""
-        texts = {"schema.toml": self.schema_toml, "birthplace.csv": hierarchy_csv(BIRTHPLACE_PATHS)}
-        write_series(Path(folder), self, texts)
-
-
-Persons = NDArray[np.int64]
+        """Write `views/001.csv` and on, `schema.toml` and hierarchies where the columns have some."""
+        write_series(Path(folder), self, COLUMNS[self.columns].texts)
 
 
 @dataclass(frozen=True)
@@ -116,14 +132,14 @@ class _Register:
     left: Persons
     unseen: int
 
-    def next(self, changes: Turnover, people: People, rng: np.random.Generator) -> _Register:
+    def next(self, changes: Turnover, people: Any, columns: Columns, rng: np.random.Generator) -> _Register:
         """The register of the following view; those who change are changed in `people`."""
         order = rng.permutation(self.present)
         deleted, stay = order[: changes.delete], order[changes.delete :]
-        _change(people, stay[people.age[stay] < AGES[1]][: changes.update], rng)
+        columns.change(people, stay[people.age[stay] < columns.ages[1]][: changes.update], rng)
         pool = rng.permutation(self.left)
         back, left = pool[: changes.reinsert], pool[changes.reinsert :]
-        _change(people, back[1::2], rng)
+        columns.change(people, back[1::2], rng)
         unseen = self.unseen + changes.insert
         arrived = np.arange(self.unseen, unseen)
         return _Register(np.concatenate([stay, back, arrived]), np.concatenate([left, deleted]), unseen)
@@ -139,12 +155,16 @@ def census(
     update: float = 0.05,
     reinsert: float = 0.01,
     seed: int = 7,
+    columns: str = "census",
 ) -> CensusSeries:
     """A series whose first view has `rows` of `people` people; the same arguments give the same series.
 
     `insert`, `delete`, `update` and `reinsert` are per step from view to view: below 1 a share of `rows`,
-    rounded; from 1 on a number of people. What cannot be kept up for all views is refused here.
+    rounded; from 1 on a number of people. What cannot be kept up for all views is refused here. `columns` are those of
+    a `census`, or of the tau-safety `thesis`.
     """
+    if columns not in COLUMNS:
+        raise PolicyError(f"columns must be {' or '.join(COLUMNS)}.")
     if people < 1 or rows < 1 or views < 1 or seed < 0:
         raise PolicyError(
             "people, rows and views must be at least 1 and seed at least 0, not "
@@ -157,7 +177,7 @@ def census(
         reinsert=_people_count("reinsert", reinsert, rows),
     )
     _check_supply(people, rows, views, changes)
-    return CensusSeries(people, rows, views, changes, seed)
+    return CensusSeries(people, rows, views, changes, seed, columns)
 
 
 def _people_count(name: str, given: float, rows: int) -> int:
@@ -192,36 +212,54 @@ def _check_supply(people: int, rows: int, views: int, changes: Turnover) -> None
             )
 
 
-def _change(people: People, who: Persons, rng: np.random.Generator) -> None:
-    people.age[who] = np.minimum(people.age[who] + 1, AGES[1])
-    schooled = people.education[who] + rng.integers(0, 2, len(who), dtype=np.int16)
-    people.education[who] = np.minimum(schooled, len(EDUCATION) - 1)
-    people.income[who] = rng.integers(0, len(INCOME), len(who), dtype=np.int16)
+class CensusColumns:
+    """Age, birthplace, education and gender; income.
+
+    Who changes is a year older (95 at most), has by a fair coin one more level of education (the highest at most), and
+    an income drawn anew from all ranges alike.
+    """
+
+    ages: tuple[int, int] = AGES
+    texts: Mapping[str, str] = {
+        "schema.toml": schema_toml(
+            person={"role": "identifier"},
+            age={"role": "quasi-identifier", "kind": "number", "domain": AGES},
+            birthplace={
+                "role": "quasi-identifier",
+                "kind": "category",
+                "domain": BIRTHPLACES,
+                "hierarchy": "birthplace.csv",
+            },
+            education={"role": "quasi-identifier", "kind": "ordered", "order": EDUCATION},
+            gender={"role": "quasi-identifier", "kind": "category", "domain": GENDERS},
+            income={"role": "sensitive", "kind": "ordered", "order": INCOME},
+        ),
+        "birthplace.csv": hierarchy_csv(BIRTHPLACE_PATHS),
+    }
+
+    def draw(self, count: int, rng: np.random.Generator) -> People:
+        return draw_people(count, rng)
+
+    def change(self, people: People, who: Persons, rng: np.random.Generator) -> None:
+        people.age[who] = np.minimum(people.age[who] + 1, AGES[1])
+        schooled = people.education[who] + rng.integers(0, 2, len(who), dtype=np.int16)
+        people.education[who] = np.minimum(schooled, len(EDUCATION) - 1)
+        people.income[who] = rng.integers(0, len(INCOME), len(who), dtype=np.int16)
+
+    def table(self, people: People, number: Persons, present: Persons) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "person": identifiers("P", number[present]),
+                "age": people.age[present].astype(np.int64),
+                "birthplace": labels(BIRTHPLACES, people.birthplace[present]),
+                "education": labels(EDUCATION, people.education[present]),
+                "gender": labels(GENDERS, people.gender[present]),
+                "income": labels(INCOME, people.income[present]),
+            }
+        ).sort("person")
 
 
-def _table(people: People, number: Persons, present: Persons) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "person": identifiers("P", number[present]),
-            "age": people.age[present].astype(np.int64),
-            "birthplace": labels(BIRTHPLACES, people.birthplace[present]),
-            "education": labels(EDUCATION, people.education[present]),
-            "gender": labels(GENDERS, people.gender[present]),
-            "income": labels(INCOME, people.income[present]),
-        }
-    ).sort("person")
-
-
-_SCHEMA: Final = schema_toml(
-    person={"role": "identifier"},
-    age={"role": "quasi-identifier", "kind": "number", "domain": AGES},
-    birthplace={
-        "role": "quasi-identifier",
-        "kind": "category",
-        "domain": BIRTHPLACES,
-        "hierarchy": "birthplace.csv",
-    },
-    education={"role": "quasi-identifier", "kind": "ordered", "order": EDUCATION},
-    gender={"role": "quasi-identifier", "kind": "category", "domain": GENDERS},
-    income={"role": "sensitive", "kind": "ordered", "order": INCOME},
+COLUMNS: Final[Mapping[str, Columns]] = MappingProxyType(
+    {"census": CensusColumns(), "thesis": ThesisColumns()}
 )
+"""What may be in a table of this series."""

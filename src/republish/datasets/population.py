@@ -122,11 +122,11 @@ class People:
 
 def draw_people(count: int, rng: np.random.Generator) -> People:
     """Independent people; the columns of one person are correlated as the module says."""
-    age = AGES[0] + _codes(_AGE_WEIGHT, count, rng)
-    birthplace = _codes(_PLACE_WEIGHT, count, rng)
+    age = AGES[0] + drawn_codes(_AGE_WEIGHT, count, rng)
+    birthplace = drawn_codes(_PLACE_WEIGHT, count, rng)
     gender = rng.integers(0, len(GENDERS), count, dtype=np.int16)
     abroad = _ABROAD[birthplace]
-    home, away = (_codes(weights, count, rng) for weights in _EDUCATION_WEIGHT)
+    home, away = (drawn_codes(weights, count, rng) for weights in _EDUCATION_WEIGHT)
     highest = np.append(_HIGHEST_UNTIL, len(EDUCATION) - 1)[np.minimum(age - AGES[0], len(_HIGHEST_UNTIL))]
     education = np.minimum(np.where(abroad, away, home), highest).astype(np.int16)
     income = _income(age, education, gender, rng)
@@ -142,7 +142,8 @@ def _income(age: Codes, education: Codes, gender: Codes, rng: np.random.Generato
     return codes
 
 
-def _codes(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Codes:
+def drawn_codes(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Codes:
+    """Positions drawn independently, each as often as its weight says."""
     reached = np.cumsum(weights)
     draws = rng.random(count) * reached[-1]
     codes: Codes = np.searchsorted(reached[:-1], draws, side="right").astype(np.int16)

@@ -30,6 +30,8 @@ LIMITS = {
     "max_below_k": "below_k",
     "max_shown_present": "surely_present",
     "max_shown_absent": "shown_absent",
+    "max_cracked": "below_k",
+    "max_traced": "below_k",
     "max_told_apart": "told_apart",
 }
 """Every limit and the figure that it limits."""
@@ -39,6 +41,8 @@ OF_IDENTITIES = {
     "max_below_k": "linkage",
     "max_shown_present": "presence",
     "max_shown_absent": "presence",
+    "max_cracked": "bcf",
+    "max_traced": "tracing",
     "max_told_apart": "swap",
 }
 """Limits on what is found without a thought of values, and the attack that each is about."""
@@ -61,8 +65,9 @@ class Gate:
     attack gave up on before it knew whether they are, of those of whom she is surer than .9 or .5, of the confidence in
     the worst person, of the mean confidence, of the mean gain. By linkage, of the share of people who are alone in
     their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
-    is certain; by swap, of pairs who are told apart. These attacks, and those by how people are put together, need the
-    raw views of earlier releases with every new one; but for swap where only "newcomers" are `exchanged`, those whom
+    is certain; by bcf and tracing, of people with fewer rows left than the smallest group has; by swap, of pairs who
+    are told apart. These attacks, and those by how people are put together, need the raw views of earlier releases with
+    every new one; but for swap where only "newcomers" are `exchanged`, those whom
     the release at hand shows for the first time. Without `attacks` that is asked of every publisher who puts people
     together by their values.
     """
@@ -89,6 +94,8 @@ class Gate:
     max_below_k: float | None = None
     max_shown_present: float | None = None
     max_shown_absent: float | None = None
+    max_cracked: float | None = None
+    max_traced: float | None = None
     max_told_apart: float | None = None
 
     def __post_init__(self) -> None:

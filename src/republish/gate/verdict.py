@@ -27,6 +27,8 @@ _OF_PEOPLE = {
     "max_below_k": "are with fewer others than the smallest cell holds in the cells that were theirs",
     "max_shown_present": "are present for certain",
     "max_shown_absent": "are absent for certain",
+    "max_cracked": "have fewer rows left than the smallest group has when two releases are compared",
+    "max_traced": "have fewer rows left than the smallest group has when rows are followed",
     "max_told_apart": "are told apart by who knows the program and all other values",
 }
 _WOULD_PASS = {

@@ -49,9 +49,9 @@ class PublishedView:
         return 100 * self.grouping.counterfeits / len(self.release.group)
 
 
-def publish_all(views: Iterable[pl.DataFrame], publisher: Publisher, seed: int) -> Iterator[PublishedView]:
+def publish_all(views: CensusSeries, publisher: Publisher, seed: int) -> Iterator[PublishedView]:
     """Publish every view of a census series in turn, each with what the publisher remembers of those before."""
-    schema, secret = census_schema(), secret_of(seed)
+    schema, secret = census_schema(views.columns), secret_of(seed)
     memory, values = Memory.empty(), None
     for number, frame in enumerate(views, 1):
         view = read_view(frame, schema, values).pseudonymous(secret)
@@ -141,9 +141,9 @@ def replaced(people: int, rows: int, views: int, share: float, seed: int) -> Cen
     return census(people, rows, views, insert=share, delete=share, update=0, reinsert=0, seed=seed)
 
 
-def census_schema() -> Schema:
-    """The schema of every census series."""
-    with generated(census(people=10, rows=1, views=1)) as data:
+def census_schema(columns: str) -> Schema:
+    """The schema of every census series with these columns."""
+    with generated(census(people=10, rows=1, views=1, columns=columns)) as data:
         return data.schema
 
 

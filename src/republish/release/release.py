@@ -111,8 +111,9 @@ class Release(Answers):
         )
 
     def penalties(self) -> FloatArray:
-        """Certainty penalty of every group, the mean over its quasi-identifiers."""
-        means: FloatArray = np.mean([cells.penalty() for cells in self.cells], axis=0)
+        """Certainty penalty of every group, the mean over its quasi-identifiers by their weights."""
+        weights = [cells.axis.column.weight for cells in self.cells]
+        means: FloatArray = np.average([cells.penalty() for cells in self.cells], axis=0, weights=weights)
         return means
 
     def _levels(self) -> list[pl.Series]:

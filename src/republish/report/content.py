@@ -131,7 +131,7 @@ def described_identities(identities: Mapping[str, Sequence[Identity]]) -> list[d
             {
                 "figure": figure,
                 "says": says,
-                "share": not figure.startswith("median"),
+                "share": not figure.startswith(("median", "fewest")),
                 "last": figures[-1][figure],
                 "after_release": [part[figure] for part in figures],
             }

@@ -24,6 +24,12 @@ _CERTAIN = (
     ("linkage", "alone", "of people are alone in the cells that were theirs"),
     ("presence", "surely_present", "of those present are so for certain"),
     ("presence", "shown_absent", "of those absent are so for certain"),
+    (
+        "bcf",
+        "below_k",
+        "of people have fewer rows left than the smallest group has by comparing two releases",
+    ),
+    ("tracing", "below_k", "by following rows through all releases"),
     ("swap", "told_apart", "of pairs are told apart by who knows the program and all other values"),
 )
 

@@ -201,6 +201,9 @@ ATTACKS = {
     "matched": "does not know who is in which group and looks for groups that fit",
     "linkage": "follows the rows of a person over releases by their cells, without a thought of values",
     "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",
+    "bcf": "compares counts of neighbouring releases and cracks rows of a group that cannot be a person's: forward, "
+    "cross and backward",
+    "tracing": "follows rows through all releases of data that grow: by difference, intersection and record tracing",
     "minimality": "runs the publisher again on every possible input of a small series",
     "suppression": "concludes from who was left out",
     "swap": "lets two people of a group exchange their values and runs the publisher again",
@@ -226,12 +229,30 @@ IDENTITIES = {
         "mean_present": "mean probability to be present, of those who are",
         "mean_absent": "mean probability to be present, of those who are not",
     },
+    "bcf": {
+        "fewest_left": "rows of their group that may still be the worst placed person's",
+        "below_k": "people with fewer such rows than the smallest group of a release has",
+        "one_value": "people whose rows that are left all have one value",
+        "median_left": "rows that may still be a person's, median",
+        "forward": "with fewer than that, of people who are in the next release too",
+        "cross": "with fewer than that, of people who were in the last release",
+        "backward": "with fewer than that, of people who are new while nobody left or changed",
+    },
+    "tracing": {
+        "fewest_left": "rows of their groups that may be the worst placed person's all the time",
+        "below_k": "people with fewer such rows than the smallest group of a release has",
+        "one_value": "people whose rows that are left all have one value",
+        "median_left": "rows that may be a person's all the time, median",
+        "intersection": "people with fewer than that by counts alone",
+        "difference": "with fewer than that by rows that are not new, of people who are new while nobody left or "
+        "changed",
+    },
     "swap": {
         "told_apart": "pairs of a group whom somebody tells apart who knows the program and all but who of two has "
         "which value",
     },
 }
-"""The figures of attacks that seek no value; shares, but for medians."""
+"""The figures of attacks that seek no value; shares, but for medians and fewest."""
 IDENTITY = (
     "Somebody without a thought of values has a register of everyone who was ever in the series, with their "
     "quasi-identifiers, and asks which rows are whose, and who is in a release at all. The raw views play the register."
@@ -286,6 +307,8 @@ LIMITS = {
     "max_mean_confidence": "mean confidence",
     "max_gain": "mean gain",
     "max_alone": "share of people whose rows lead to them alone",
+    "max_cracked": "share of people with fewer rows left by bcf than the smallest group has",
+    "max_traced": "share of people with fewer rows left by tracing than the smallest group has",
     "max_told_apart": "share of pairs of a group whom somebody tells apart who knows the program and all other values",
     "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
     "max_shown_present": "share of present people of whom that is certain",

@@ -21,7 +21,8 @@ HierarchySource = Hierarchy | Rule | str | Path | None
 class Column:
     """One column whose values matter: a quasi-identifier or the sensitive one.
 
-    `direct="publish"` says that its values may be published although they look as if they named people.
+    `direct="publish"` says that its values may be published although they look as if they named people. `weight` is
+    how much a quasi-identifier counts in the certainty penalty beside the others.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Column:
     hierarchy: Hierarchy | Rule | None = None
     distance: str | None = None
     direct: str | None = field(default=None, kw_only=True)
+    weight: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         """Read the hierarchy where a path is given; refuse an unknown distance."""
@@ -42,6 +44,10 @@ class Column:
             raise SchemaError(f"column {self.name}: {rule} is for kind {', '.join(kinds)}; found {self.kind}")
         if self.direct not in (None, PUBLISH):
             raise SchemaError(f'column {self.name}: direct may be "{PUBLISH}" only, or left out')
+        weight: object = self.weight
+        if type(weight) not in (int, float) or not 0 < self.weight < math.inf:
+            raise SchemaError(f"column {self.name}: weight is a number above 0; leave it out for 1")
+        object.__setattr__(self, "weight", float(self.weight))
         if self.distance is not None and self.distance not in DISTANCES:
             raise SchemaError(f"column {self.name}: distance must be one of {', '.join(DISTANCES)}")
         if self.distance == "ordered" and self.kind == "category":

@@ -15,10 +15,10 @@ from republish.schema.schema import ROLES, Schema
 
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
 _FIELDS = {
-    "number": {"hierarchy", "distance", "direct", "domain"},
-    "ordered": {"hierarchy", "distance", "direct", "order"},
-    "category": {"hierarchy", "distance", "direct", "domain"},
-    "date": {"hierarchy", "distance", "direct"},
+    "number": {"hierarchy", "distance", "direct", "domain", "weight"},
+    "ordered": {"hierarchy", "distance", "direct", "order", "weight"},
+    "category": {"hierarchy", "distance", "direct", "domain", "weight"},
+    "date": {"hierarchy", "distance", "direct", "weight"},
 }
 
 
@@ -138,6 +138,8 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
             settings["distance"] = column.distance
         if column.direct:
             settings["direct"] = column.direct
+        if column.weight != 1:
+            settings["weight"] = column.weight
         if isinstance(column, Ordered):
             settings["order"] = list(column.order)
         elif isinstance(column, Number | Category) and column.domain is not None:

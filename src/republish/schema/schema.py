@@ -92,6 +92,11 @@ class Schema:
             )
         if not self.quasi_identifiers:
             raise SchemaError("a schema needs at least one quasi-identifier; label one column so")
+        if self.sensitive is not None and self.sensitive.weight != 1:
+            raise SchemaError(
+                f"column {self.sensitive.name}: a weight counts in the penalty of quasi-identifiers; the sensitive "
+                "column has none, remove it"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:

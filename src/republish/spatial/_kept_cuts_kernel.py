@@ -35,6 +35,7 @@ class CutSpace(NamedTuple):
     """
 
     width: NDArray[np.float64]
+    weight: NDArray[np.float64]
     kind: NDArray[np.int8]
     start: NDArray[np.int32]
     end: NDArray[np.int32]
@@ -263,7 +264,7 @@ def _new_cut(
         whole = _open_share(space, axis, low[axis], high[axis], rows.lowest[axis] == -np.inf)
         below = _open_share(space, axis, low[axis], at, rows.lowest[axis] == -np.inf and at > -np.inf)
         above = _open_share(space, axis, max(low[axis], at), high[axis], False)
-        saved = size * whole - left * below - (size - left) * above
+        saved = space.weight[axis] * (size * whole - left * below - (size - left) * above)
         if saved > best:
             best, axis_of, at_of, middle = saved, axis, at, begin + left
     return axis_of, at_of, middle

@@ -23,8 +23,9 @@ _SMALLEST = 5e-324
 
 
 def axis_arrays(axes: Sequence[Axis], widths: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Widths, kinds and hierarchies of quasi-identifiers as kernels read them.
+    """Widths, weights, kinds and hierarchies of quasi-identifiers as kernels read them.
 
+    Weights are those of the schema over their mean, so that a cell that says nothing costs 1 on average.
     A hierarchy of axis q lies in `start` and `end` from `offset[q]`, one line of `levels[q]` numbers for each leaf:
     the half-open leaf ranges of its ancestors, itself first, the root last.
     """
@@ -32,8 +33,10 @@ def axis_arrays(axes: Sequence[Axis], widths: ArrayLike) -> dict[str, NDArray[An
     shapes = [(0, 0) if tree is None else tree.start.shape for tree in trees]
     sizes = np.array([leaves * levels for leaves, levels in shapes], dtype=np.int64)
     nothing = np.empty(0, dtype=np.int32)
+    weights = np.array([axis.column.weight for axis in axes], dtype=np.float64)
     return {
         "width": np.array(widths, dtype=np.float64),
+        "weight": weights / weights.mean() if len(weights) else weights,
         "kind": np.array([axis.kind_code for axis in axes], dtype=np.int8),
         "start": np.concatenate([nothing, *(tree.start.ravel() for tree in trees if tree)], dtype=np.int32),
         "end": np.concatenate([nothing, *(tree.end.ravel() for tree in trees if tree)], dtype=np.int32),
@@ -44,17 +47,18 @@ def axis_arrays(axes: Sequence[Axis], widths: ArrayLike) -> dict[str, NDArray[An
 
 @kernel
 def extent(space: Any, axis: int, lowest: float, highest: float) -> float:
-    """Return the share of the column's domain that rows with these bounds would be published with."""
+    """Return the share of the column's domain that rows with these bounds would be published with, times its weight."""
     if lowest == highest or space.width[axis] <= 0.0:
         return 0.0
     if lowest == -np.inf:
-        return 1.0
+        return float(space.weight[axis])
     if space.kind[axis] == HIERARCHY:
         line, level = ancestor(space, axis, lowest, highest)
-        return float((space.end[line + level] - space.start[line + level]) / space.width[axis])
+        share = (space.end[line + level] - space.start[line + level]) / space.width[axis]
+        return float(space.weight[axis] * share)
     span = highest - lowest + 1.0 if space.kind[axis] == FLAT else highest - lowest
     # Where the quotient is too small for a float the values still differ.
-    return max(float(span / space.width[axis]), _SMALLEST)
+    return max(float(space.weight[axis] * (span / space.width[axis])), _SMALLEST)
 
 
 @kernel

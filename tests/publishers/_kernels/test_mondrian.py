@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +30,7 @@ class Axis:
     values: list[float]
     width: float
     paths: list[list[tuple[int, int]]]
+    weight: float = 1.0
 
 
 def interval(values):
@@ -61,6 +62,7 @@ def space_of(axes):
     return Space(
         points=np.array([axis.values for axis in axes], dtype=np.float64),
         width=np.array([axis.width for axis in axes], dtype=np.float64),
+        weight=np.array([axis.weight for axis in axes], dtype=np.float64),
         kind=np.array([axis.kind for axis in axes], dtype=np.int8),
         start=np.array([node[0] for node in flat_paths], dtype=np.int32),
         end=np.array([node[1] for node in flat_paths], dtype=np.int32),
@@ -104,7 +106,7 @@ def extent(axis, rows):
     values = {axis.values[row] for row in rows}
     if len(values) == 1 or axis.width == 0:
         return 0.0
-    return max(share(axis, rows, values), SMALLEST)
+    return max(axis.weight * share(axis, rows, values), SMALLEST)
 
 
 def share(axis, rows, values):
@@ -212,7 +214,8 @@ def axes_of(draw, n):
 @st.composite
 def tables(draw):
     n = draw(st.integers(1, 40))
-    axes = [draw(axes_of(n)) for _ in range(draw(st.integers(1, 4)))]
+    weights = st.sampled_from([1.0, 1.0, 0.25, 3.0])
+    axes = [replace(draw(axes_of(n)), weight=draw(weights)) for _ in range(draw(st.integers(1, 4)))]
     codes = draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     k = draw(st.integers(1, min(n, 6)))
     l = draw(st.integers(1, min(3, len(set(codes)))))  # noqa: E741
@@ -382,10 +385,14 @@ def test_hierarchies_of_a_view_are_packed_one_after_the_other():
     first = np.array([[0, 0], [1, 0]]), np.array([[1, 2], [2, 2]])
     second = np.array([[0, 0, 0], [1, 0, 0], [2, 2, 0]]), np.array([[1, 2, 3], [2, 2, 3], [3, 3, 3]])
     trees = [SimpleNamespace(start=start, end=end) for start, end in (first, second)]
-    axes = [SimpleNamespace(kind_code=TREE, hierarchy=trees[0]), SimpleNamespace(kind_code=0, hierarchy=None)]
-    axes.append(SimpleNamespace(kind_code=TREE, hierarchy=trees[1]))
+    kinds = ((TREE, trees[0], 1.0), (INTERVAL, None, 4.0), (TREE, trees[1], 1.0))
+    axes = [
+        SimpleNamespace(kind_code=kind, hierarchy=nodes, column=SimpleNamespace(weight=weight))
+        for kind, nodes, weight in kinds
+    ]
     space = prepare(SimpleNamespace(points=np.zeros((3, 1)), widths=[2.0, 5.0, 3.0], axes=axes))
     assert space.kind.tolist() == [2, 0, 2]
+    assert space.weight.tolist() == [0.5, 2.0, 0.5]
     assert space.offset.tolist() == [0, 4, 4]
     assert space.levels.tolist() == [2, 0, 3]
     assert space.start.tolist() == [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 2, 2, 0]

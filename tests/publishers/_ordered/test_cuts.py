@@ -34,7 +34,16 @@ from republish.publishers._ordered.publisher import _lasting
 from republish.publishers.mondrian import prepare
 from republish.requirements import BetaLikeness, Requirement, compile_rules
 
-SCHEMA = Schema("id", [Number("age"), Category("zip", hierarchy=Redaction()), Category("town")], "dx")
+WEIGHTS = (0.5, 3.0, 1.0)
+SCHEMA = Schema(
+    "id",
+    [
+        Number("age", weight=WEIGHTS[0]),
+        Category("zip", hierarchy=Redaction(), weight=WEIGHTS[1]),
+        Category("town", weight=WEIGHTS[2]),
+    ],
+    "dx",
+)
 AGES, ZIPS, TOWNS = [20, 21, 40, 80, None], ["10", "11", "20", None], ["n", "s", "e", None]
 EPS = 1e-9
 
@@ -77,15 +86,17 @@ class Case:
             if len(cells) == 1:
                 continue
             if None in cells:
-                found += 1.0 if q or len(domain) > 1 else 0.0  # a number that never varies costs nothing
+                open_share = 1.0 if q or len(domain) > 1 else 0.0  # a number that never varies costs nothing
             elif q == 0:
-                found += (max(cells) - min(cells)) / (domain[-1] - domain[0])
+                open_share = (max(cells) - min(cells)) / (domain[-1] - domain[0])
             elif q == 1:
                 same = len({z[0] for z in cells}) == 1
-                found += (sum(z[0] == min(cells)[0] for z in domain) if same else len(domain)) / len(domain)
+                node = sum(z[0] == min(cells)[0] for z in domain) if same else len(domain)
+                open_share = node / len(domain)
             else:
-                found += len(cells) / len(domain)
-        return found / 3
+                open_share = len(cells) / len(domain)
+            found += WEIGHTS[q] * open_share
+        return found / sum(WEIGHTS)
 
 
 @st.composite

@@ -14,7 +14,7 @@ from republish.errors import CannotPublish, PolicyError
 from republish.requirements import KAnonymity, LDiversity, TCloseness, Whole, compile_rules
 from republish.spatial.bang.bang_file import Sensitive, bulk_load
 from republish.spatial.dendrogram.dendrogram import Dendrogram, dendrogram_of, densities, neighbours
-from spatial.layouts import clouds, grid, numbers, regions
+from spatial.layouts import PLAIN, clouds, grid, numbers, regions
 
 MERGES = ("penalty", "density")
 
@@ -247,11 +247,24 @@ def test_halves_that_fit_more_groups_are_preferred() -> None:
     assert sorted(sizes.tolist()) == [5, 6]
 
 
+@pytest.mark.parametrize("heavier", [0, 1])
+def test_a_cut_saves_where_the_weight_is(heavier) -> None:
+    """The corners of a square at k=2: both cuts leave as much, so the heavier side is cut."""
+    points = np.array([[0.0, 0, 8, 8], [0.0, 8, 0, 8]])
+    axes = numbers(8, 8)
+    axes[heavier].column = SimpleNamespace(weight=1.5)
+    index = bulk_load(grid(4, 4), points, 1, full=2)
+    found = dendrogram_of(index, points, axes, wanted=(2,)).cut(2)[index.block]
+    assert groups(found) == groups(points[heavier] // 8)
+
+
 def test_a_hierarchy_is_cut_between_its_nodes() -> None:
     """Leaves 0-2 are one node, 3-5 the other; the even cut of the rows would go through the first."""
     nodes = np.array([[leaf, 0 if leaf < 3 else 3, 0] for leaf in range(6)], dtype=np.int32)
     ends = np.array([[leaf + 1, 3 if leaf < 3 else 6, 6] for leaf in range(6)], dtype=np.int32)
-    axis = SimpleNamespace(width=6.0, kind_code=2, hierarchy=SimpleNamespace(start=nodes, end=ends))
+    axis = SimpleNamespace(
+        width=6.0, kind_code=2, hierarchy=SimpleNamespace(start=nodes, end=ends), column=PLAIN
+    )
     points = np.array([[0.0, 0, 1, 1, 2, 2, 2, 3, 4, 5]])
     index = bulk_load(grid(3), points, 1, full=2)
     found = dendrogram_of(index, points, [axis], wanted=(3,)).cut(3)[index.block]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FIGURES = ("people", "determined", "share", "above .9", "above .5", "mean", "worst", "gain")
 _LINKED = ("people", "alone", "fewer than k", "median left", "median batches", "one batch")
+_CRACKED = ("fewest left", "fewer than k", "one value", "median left")
 _PRESENCE = ("present", "absent", "shown present", "shown absent", "mean of present", "mean of absent")
 _SURENESS = ("rows", "gain", "|gain|", "confidence", "95 %", "above .5", "above .9", "worst")
 
@@ -113,7 +114,7 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
 
 def say_identities(found: Sequence[IdentityResult]) -> None:
     """What those found who seek no value, of all releases and of each."""
-    from republish.attacks import Linked, ToldApart
+    from republish.attacks import Cracked, Linked, ToldApart
 
     for one in found:
         parts = [("all", one.overall), *enumerate(one.releases, start=1)]
@@ -125,6 +126,20 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
                 "quasi-identifiers and in which releases she is"
             )
             _say_insensitive(one.overall)
+        elif isinstance(one.overall, Cracked):
+            ways = [field.name for field in fields(one.overall)][6:]
+            say_table(
+                (one.name, "people", *_CRACKED, *ways),
+                [
+                    (i, *(value for at, value in enumerate(asdict(part).values()) if at != 1))
+                    for i, part in parts
+                ],
+            )
+            say(
+                "left: rows of a person's groups that may still be hers to who knows her quasi-identifiers and since "
+                f"when she is there; fewer than k: than {one.overall.k}; one value: all rows left have it; "
+                f"{', '.join(ways)}: shares with fewer than k by each way alone"
+            )
         elif isinstance(one.overall, ToldApart):
             say_table(("swap", "pairs", "told apart"), [(i, *asdict(part).values()) for i, part in parts])
             say(

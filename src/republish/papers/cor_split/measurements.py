@@ -13,7 +13,7 @@ from republish.attacks.excluding.compromised import compromised, starting_sets
 from republish.attacks.excluding.historical import correlated_groups, exclude_once, historical
 from republish.attacks.results import Findings
 from republish.datasets import PRESETS, census
-from republish.datasets.census import Protocol
+from republish.datasets.census import Experiment
 from republish.metrics import Workload, estimated_counts, relative_error, true_counts
 from republish.papers.releases import Trail, history_of_all, publish_all, replaced
 from republish.papers.study import Row, Scale
@@ -91,7 +91,7 @@ def run_attacked(scale: Scale, *, publisher: str) -> list[Row]:
 def run_scenario(scale: Scale, *, publisher: str, preset: str) -> list[Row]:
     """A series under the protocol of section 5: unsafe groups, counterfeits, query error of the last release."""
     size = sizes_of(scale)
-    protocol: Protocol = {**PRESETS[preset], "rows": PRESETS[preset]["rows"] // size.part}
+    protocol: Experiment = {**PRESETS[preset], "rows": PRESETS[preset]["rows"] // size.part}
     protocol["views"] = size.views or protocol["views"]
     trail, counterfeits = Trail(), []
     data = census(PEOPLE // size.part, **protocol, seed=scale.seed)

@@ -30,6 +30,7 @@ RATES = (1_000, 3_000, 5_000, 7_000, 9_000)  # internal updates a release of 60,
 SELECTIVITIES = (0.01, 0.02, 0.04, 0.06, 0.08, 0.10)
 PEOPLE = 160_803
 DIMENSIONS = 3  # the thesis has three quasi-identifiers
+CENSUS, THESIS = "tau-safety", "thesis"  # presets of the generator
 TAU, PLAIN, BASELINE = "tau-safety", "m-invariance", "baseline (critical absences)"
 
 
@@ -53,13 +54,13 @@ def sizes_of(scale: Scale) -> TauSafetyScale:
     return QUICK if scale.quick else FULL
 
 
-def run_series(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
+def run_series(scale: Scale, *, publisher: str, m: int, rate: int, data: str) -> list[Row]:
     """Measures of every release; the series of the default parameters goes on to the last release of the protocol."""
     size = sizes_of(scale)
     default = (m, rate) == (M, RATE)
     trail = Trail()
     rows: list[Row] = []
-    for one in _published(scale, publisher, m, rate, size.views if default else size.tenth):
+    for one in _published(scale, publisher, m, rate, data, size.views if default else size.tenth):
         tenth = one.number == size.tenth
         same: Row = {"release": one.number, "tenth": tenth, "early": one.number <= size.tenth}
         row: Row = {
@@ -85,10 +86,10 @@ def run_series(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
     return rows + _vulnerable(trail, publisher, size)
 
 
-def run_cost(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
+def run_cost(scale: Scale, *, publisher: str, m: int, rate: int, data: str) -> list[Row]:
     """Seconds to group and generalize the tenth release, the fastest of some repetitions."""
     size = sizes_of(scale)
-    *_, before, last = _published(scale, publisher, m, rate, size.tenth)
+    *_, before, last = _published(scale, publisher, m, rate, data, size.tenth)
     seconds = [last.seconds]
     for repetition in range(1, size.repetitions):
         start = time.perf_counter()
@@ -100,10 +101,12 @@ def run_cost(scale: Scale, *, publisher: str, m: int, rate: int) -> list[Row]:
     return [{"line": publisher, "seconds": min(seconds)}]
 
 
-def _published(scale: Scale, publisher: str, m: int, rate: int, views: int) -> Iterator[PublishedView]:
+def _published(
+    scale: Scale, publisher: str, m: int, rate: int, data: str, views: int
+) -> Iterator[PublishedView]:
     """The releases of a series; a fifth of the internal updates are people who come back."""
-    part, protocol = sizes_of(scale).part, PRESETS["tau-safety"]
-    data = census(
+    part, protocol = sizes_of(scale).part, PRESETS[data]
+    made = census(
         people=PEOPLE // part,
         rows=protocol["rows"] // part,
         views=views,
@@ -112,8 +115,9 @@ def _published(scale: Scale, publisher: str, m: int, rate: int, views: int) -> I
         update=rate * 4 // 5 // part,
         reinsert=rate // 5 // part,
         seed=scale.seed,
+        columns=protocol.get("columns", "census"),
     )
-    return publish_all(data, _publisher(publisher, m), scale.seed)
+    return publish_all(made, _publisher(publisher, m), scale.seed)
 
 
 def _publisher(name: str, m: int) -> Publisher:

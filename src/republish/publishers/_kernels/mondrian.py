@@ -36,6 +36,7 @@ class Space(NamedTuple):
 
     points: FloatArray
     width: FloatArray
+    weight: FloatArray
     kind: Int8Array
     start: Int32Array
     end: Int32Array

@@ -179,9 +179,9 @@ def optimal(line: Line, limits: GroupLimits, prices: Prices) -> Int64Array:
                         stamp[a, int(x)] = end
                         held[a] += 1
                     if low[a] == -np.inf:
-                        penalty += 0.0 if high[a] == -np.inf else 1.0
+                        penalty += 0.0 if high[a] == -np.inf else line.space.weight[a]
                     elif held[a] > 1:
-                        penalty += held[a] / line.space.width[a]
+                        penalty += line.space.weight[a] * (held[a] / line.space.width[a])
                 else:
                     penalty += extent(line.space, a, low[a], high[a])
             size = end - i

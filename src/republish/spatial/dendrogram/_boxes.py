@@ -21,6 +21,7 @@ class BlockBoxes(NamedTuple):
     high: FloatArray
     size: IntArray
     width: FloatArray
+    weight: FloatArray
     kind: IntArray
     start: IntArray
     end: IntArray
@@ -43,7 +44,7 @@ def bounds(points: FloatArray, block: IntArray, low: FloatArray, high: FloatArra
 
 @kernel
 def share(boxes: BlockBoxes, q: int, low: float, high: float) -> float:
-    """Return the share of its domain that a cell with these bounds leaves open.
+    """Return the share of its domain that a cell with these bounds leaves open, times its weight.
 
     In a hierarchy that is the mean of the share of the common ancestor, which will be published, and that of those of
     its children that the bounds span: a cut that leaves fewer children under the same ancestor is progress too.
@@ -54,4 +55,4 @@ def share(boxes: BlockBoxes, q: int, low: float, high: float) -> float:
     last = boxes.offset[q] + int(high) * boxes.levels[q]
     above = boxes.end[first + level] - boxes.start[first + level]
     children = boxes.end[last + level - 1] - boxes.start[first + level - 1]
-    return float(0.5 * (above + children) / boxes.width[q])
+    return float(boxes.weight[q] * (0.5 * (above + children) / boxes.width[q]))
