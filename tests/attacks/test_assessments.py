@@ -77,7 +77,7 @@ def test_attacks_that_seek_no_value_have_figures_of_their_own_after_each_release
     views = [two_tables.view(week) for week in (1, 2, 3)]
     series = two_tables.make(tmp_path / "two", 3)
     found = assess(series, Adversary(), views=views)
-    assert list(found.identities) == ["linkage", "presence"]
+    assert list(found.identities) == ["linkage", "presence", "bcf", "tracing"]
     assert "linkage" not in {*found.found, *found.left_out}
     alone = two_tables.make(tmp_path / "one", 1)  # the same series when its first release was the last
     for name, after in found.identities.items():

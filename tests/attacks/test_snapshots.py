@@ -20,6 +20,8 @@ from republish.attacks import (
     Adversary,
     AttackResult,
     BeliefResult,
+    Cracked,
+    IdentityResult,
     attack,
     granted_view,
     history_of,
@@ -217,10 +219,15 @@ def test_those_that_believe_look_at_who_is_there(name: str, published: Any, fold
 def test_those_that_match_look_at_who_is_there(published: Any) -> None:
     series, views = published
     adversary = Adversary(0.05, membership="matched")
-    matched, linkage, presence = attack(series, adversary, ["matched", "linkage", "presence"], views=views)
+    made = ["matched", "linkage", "presence", "bcf", "tracing"]
+    matched, linkage, presence, bcf, tracing = attack(series, adversary, made, views=views)
     assert isinstance(matched, AttackResult)
     assert truthful(matched.findings)
     assert linkage.summary.people == presence.summary.people == history_of(series).people
+    for found in (bcf, tracing):
+        assert isinstance(found, IdentityResult) and isinstance(found.overall, Cracked)
+        assert 0 < found.summary.people <= history_of(series).people
+        assert found.overall.fewest_left is not None and found.overall.fewest_left >= 1
 
 
 def test_inputs_are_not_tried_where_values_play_no_part(published: Any) -> None:

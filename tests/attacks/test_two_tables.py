@@ -21,9 +21,11 @@ from republish.attacks import (
     Adversary,
     AttackResult,
     BeliefResult,
+    Corresponding,
     IdentityResult,
     Linked,
     Presence,
+    Traced,
     attack,
     granted_view,
     history_of,
@@ -115,7 +117,10 @@ def test_who_matches_excludes_no_true_value_and_is_less_sure(published: Publishe
     assert matched.summary.mean_confidence < known.summary.mean_confidence
 
 
-@pytest.mark.parametrize(("name", "figures"), [("linkage", Linked), ("presence", Presence)])
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [("linkage", Linked), ("presence", Presence), ("bcf", Corresponding), ("tracing", Traced)],
+)
 def test_those_that_seek_no_value_count_people(name: str, figures: type, published: Published) -> None:
     series, views = published
     (found,) = attack(series, Adversary(), [name], views=views)
@@ -128,7 +133,7 @@ def test_those_that_seek_no_value_count_people(name: str, figures: type, publish
 
 
 def test_every_attack_is_tried_on_two_tables() -> None:
-    tried = {*names(EXCLUDES, BELIEVES, REPLAYS), "matched", "linkage", "presence"}
+    tried = {*names(EXCLUDES, BELIEVES, REPLAYS), "matched", "linkage", "presence", "bcf", "tracing"}
     assert tried == set(KINDS) - {*names(RETRACES), "swap"}  # for groups that are cut; see test_snapshots
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from republish import Gate, LimitBroken, Mondrian, PolicyError, Series, TauSafety
 from republish.attacks import Adversary, IdentityResult, attack
-from republish.gate.limits import parse_gate
+from republish.gate.limits import LIMITS, parse_gate
 from republish.gate.run import judge_again
 from republish.gate.verdict import verdict_from
 from republish.release.forms import TwoTables
@@ -33,6 +33,7 @@ def published(series: Series, weeks: int) -> list[pl.DataFrame]:
         ({"max_alone": 0.1}, ("linkage",)),
         ({"max_shown_absent": 0.1, "max_below_k": 0.2}, ("linkage", "presence")),
         ({"max_determined": 0.1, "max_shown_present": 0.2}, ("linear", "presence")),
+        ({"max_cracked": 0.1, "max_traced": 0.2}, ("bcf", "tracing")),
     ],
 )
 def test_without_names_the_attacks_are_those_that_limits_are_about(
@@ -55,17 +56,18 @@ def test_a_limit_needs_the_attack_that_gives_its_figure(text: str, message: str)
 
 
 def test_figures_are_those_of_the_attacks_on_all_releases(tmp_path: Path) -> None:
-    series = gated(tmp_path, max_alone=1.0, max_shown_present=1.0, max_shown_absent=1.0)
+    series = gated(tmp_path, max_alone=1.0, max_shown_present=1.0, max_shown_absent=1.0, max_cracked=1.0)
     views = published(series, 3)
     verdict = verdict_from(series.records[-1].payload["gate"])
     assert verdict == judge_again(series, views=views)
     for name, limits in {
         "linkage": ["max_alone"],
         "presence": ["max_shown_present", "max_shown_absent"],
+        "bcf": ["max_cracked"],
     }.items():
         (found,) = attack(series, Adversary(), [name], views=views)
         assert isinstance(found, IdentityResult)
-        assert verdict.worst()[name] == {limit: getattr(found.overall, limit[4:]) for limit in limits}
+        assert verdict.worst()[name] == {limit: getattr(found.overall, LIMITS[limit]) for limit in limits}
     assert series.verify().holds
     series.ledger.close()
 

@@ -143,10 +143,10 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         raise PolicyError(_NEEDS_TRUTH)
     if adversary.event_lists and history.events is None:
         raise PolicyError("this history holds no event lists; add them or set event_lists=False")
-    if kind_of(name).way == IDENTIFIES:
-        identified: IdentityResult = function(name)(history, target.sightings, m)
-        return identified
     granted = history if adversary.event_lists else replace(history, events=None)
+    if kind_of(name).way == IDENTIFIES:
+        identified: IdentityResult = function(name)(granted, target.sightings, m)
+        return identified
     if kind_of(name).uses_known and kind_of(name).way != RETRACES:
         granted = granted.knowing_forgotten()
     findings = _found(replace(target, history=granted), adversary, name, known)

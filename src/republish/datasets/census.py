@@ -69,7 +69,7 @@ class Turnover:
     reinsert: int
 
 
-class Columns(Protocol):
+class PeopleColumns(Protocol):
     """The columns of a table: who the people are, how they change, what a view shows of them, its schema."""
 
     ages: tuple[int, int]
@@ -132,7 +132,9 @@ class _Register:
     left: Persons
     unseen: int
 
-    def next(self, changes: Turnover, people: Any, columns: Columns, rng: np.random.Generator) -> _Register:
+    def next(
+        self, changes: Turnover, people: Any, columns: PeopleColumns, rng: np.random.Generator
+    ) -> _Register:
         """The register of the following view; those who change are changed in `people`."""
         order = rng.permutation(self.present)
         deleted, stay = order[: changes.delete], order[changes.delete :]
@@ -259,7 +261,7 @@ class CensusColumns:
         ).sort("person")
 
 
-COLUMNS: Final[Mapping[str, Columns]] = MappingProxyType(
+COLUMNS: Final[Mapping[str, PeopleColumns]] = MappingProxyType(
     {"census": CensusColumns(), "thesis": ThesisColumns()}
 )
 """What may be in a table of this series."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacks.matching.growing import Release, bundles, cells_of, comparable, drawn, group_in, published
-from republish.attacks import Corresponding
+from republish.attacks import Adversary, Corresponding, IdentityResult, Target, run
 from republish.attacks.matching.bcf import bcf
 
 
@@ -92,6 +92,15 @@ def test_where_a_row_was_nobodys_nothing_is_concluded_of_newcomers() -> None:
 def test_where_a_quasi_identifier_changed_nothing_is_concluded_of_newcomers() -> None:
     second: Release = [(("ann", 21, "n", "flu"), 0), *FIRST[1:], (("gus", 43, "n", "flu"), 1)]
     assert figures([FIRST, second]).backward is None
+
+
+def test_without_event_lists_each_release_stands_alone() -> None:
+    history, sightings = published([FIRST, [*FIRST, (("gus", 43, "n", "flu"), 1)]])
+    target = Target(history, sightings=tuple(sightings))
+    known = run(target, Adversary(), "bcf")
+    alone = run(target, Adversary(event_lists=False), "bcf")
+    assert isinstance(known, IdentityResult) and isinstance(alone, IdentityResult)
+    assert (known.summary.determined, alone.summary.determined) == (1, 0)
 
 
 def test_one_release_leaves_everybody_her_group() -> None:

@@ -83,7 +83,8 @@ def test_the_command_finds_what_python_finds(root: Path) -> None:
 def test_all_says_what_was_left_out_and_why(root: Path) -> None:
     found = document(root / "s")
     assert list(found["left_out"]) == [
-        "beliefs", "joint", "gathering", "halving", "matched", "linkage", "presence", "minimality", "suppression",
+        "beliefs", "joint", "gathering", "halving", "matched", "linkage", "presence", "bcf", "tracing",
+        "minimality", "suppression",
         "swap",
     ]  # fmt: skip
     assert [one["attack"] for one in found["summaries"]] == names(EXCLUDES)
@@ -96,7 +97,7 @@ def test_an_adversary_who_matches_is_weaker(root: Path) -> None:
     found = document(root / "s", "--truth", root / "views", "--membership", "matched")
     (matched,) = found["summaries"]
     assert matched["attack"] == "matched"
-    assert [one["attack"] for one in found["identities"]] == ["linkage", "presence"]
+    assert [one["attack"] for one in found["identities"]] == ["linkage", "presence", "bcf", "tracing"]
     (strong,) = document(root / "s", "--attack", "tau")["summaries"]
     assert matched["overall"]["mean_confidence"] < strong["overall"]["mean_confidence"]
     text = said(
@@ -119,8 +120,8 @@ def test_an_adversary_who_can_do_nothing_is_refused(root: Path) -> None:
         said(root / "s", "--membership", "matched")
     assert refused.value.exit_code == 2
     assert (
-        "matched, linkage, presence: it looks people up by their quasi-identifiers; give the raw views (--truth DIR)"
-        in str(refused.value)
+        "matched, linkage, presence, bcf, tracing: it looks people up by their quasi-identifiers; give the raw views "
+        "(--truth DIR)" in str(refused.value)
     )
     assert str(refused.value).count("intersection, tau") == 1
 

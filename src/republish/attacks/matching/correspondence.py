@@ -9,7 +9,7 @@ comparable that do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ class Correspondence:
         """What can be compared in a series; of value-blind batches by whom they count."""
         require_everyone(history, sightings)
         seen = history if history.snapshots is None else history.snapshots
+        seen = seen if history.events is not None else replace(seen, events=None)
         life = lifespans(seen).of_appearance
         order = np.lexsort((seen.release, life))
         goes_on = np.append(np.diff(life[order]) == 0, False)[: len(order)]

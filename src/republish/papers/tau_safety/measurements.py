@@ -31,6 +31,8 @@ SELECTIVITIES = (0.01, 0.02, 0.04, 0.06, 0.08, 0.10)
 PEOPLE = 160_803
 DIMENSIONS = 3  # the thesis has three quasi-identifiers
 CENSUS, THESIS = "tau-safety", "thesis"  # presets of the generator
+SCARCE = "thesis, scarce"  # of so few rows that many values are rare
+FEW = 20
 TAU, PLAIN, BASELINE = "tau-safety", "m-invariance", "baseline (critical absences)"
 
 
@@ -105,7 +107,8 @@ def _published(
     scale: Scale, publisher: str, m: int, rate: int, data: str, views: int
 ) -> Iterator[PublishedView]:
     """The releases of a series; a fifth of the internal updates are people who come back."""
-    part, protocol = sizes_of(scale).part, PRESETS[data]
+    part, protocol = sizes_of(scale).part, PRESETS[THESIS if data == SCARCE else data]
+    part = max(part, FEW) if data == SCARCE else part
     made = census(
         people=PEOPLE // part,
         rows=protocol["rows"] // part,
