@@ -20,7 +20,7 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.microdata import Axis
 from republish.requirements.base import Rules
-from republish.spatial._threads import in_chunks, side_by_side, threads
+from republish.threads import in_chunks, side_by_side, threads
 from republish.spatial.bang.bang_file import BangIndex, Sensitive, size_rules
 from republish.spatial.dendrogram._boxes import BlockBoxes, bounds
 from republish.spatial.dendrogram._cut import cut_by_rules, cut_by_size, node_sizes
