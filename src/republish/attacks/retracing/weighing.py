@@ -61,9 +61,7 @@ class Effort:
 
 def _colder(first: float, last: float, sweeps: int, coldest: int) -> FloatArray:
     """Costs that grow from sweep to sweep until the coldest ones."""
-    return np.append(
-        np.geomspace(first, last, sweeps - coldest, endpoint=False), np.full(coldest, last)
-    )
+    return np.append(np.geomspace(first, last, sweeps - coldest, endpoint=False), np.full(coldest, last))
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,9 @@ def drawn(begin: Callable[[int], Walk], bucket: Bucketful, effort: Effort, rng: 
     whole = counts[:, 1, 0].sum(axis=1).min() >= _ENOUGH
     counts = counts[:, int(whole)]
     likely = counts / counts.sum(axis=2, keepdims=True)
-    drift = np.abs(likely[::2].mean(axis=0) - likely[1::2].mean(axis=0)) if len(through) > 1 else np.ones((1, 1))
+    drift = (
+        np.abs(likely[::2].mean(axis=0) - likely[1::2].mean(axis=0)) if len(through) > 1 else np.ones((1, 1))
+    )
     weight = counts.sum(axis=0) + _SELDOM
     unsettled = np.broadcast_to(drift.max(axis=1) > UNSETTLED, len(weight))
     return weight, np.ones_like(weight, dtype=np.bool_), unsettled
