@@ -68,8 +68,8 @@ def untraceable(name: str, forming: Forming | None) -> str | None:
     """Why an attack by who knows how people are put together cannot be made, `None` where it can."""
     if forming is None:
         return (
-            "nothing is told of how this publisher puts people together by which worlds could be weighed; the swap test "
-            "(--attack swap) says whether values decide"
+            "nothing is told of how this publisher puts people together by which worlds could be weighed; the swap "
+            "test (--attack swap) says whether values decide"
         )
     rule = kind_of(name).retraced
     if forming.rule in (rule, DEALT):

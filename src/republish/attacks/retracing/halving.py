@@ -37,7 +37,7 @@ def halving(
 
 def _weigh(effort: Effort, bucket: Bucketful, rng: np.random.Generator) -> Odds | None:
     """How likely each value is for everybody in a bucket; `None` where it was not cut so."""
-    n, w = bucket.world.shape
+    w = bucket.world.shape[1]
     row = bucket.groups.row.ravel()
     ground = ground_of(bucket.trace.view, row)
     cuts = cuts_of(ground, row, bucket.world)

@@ -137,7 +137,8 @@ def nearer(crowd: Crowd, state: OrderedWorld, p: int, e: int) -> BoolArray:
         line = state.middle[p, 1 + 2 * numbers + crowd.leaf[e, a]]
         for h in range(n):
             found[h] += line[h] * line[h]
-    return found < state.own[p] - NEARER
+    closest: BoolArray = found < state.own[p] - NEARER
+    return closest
 
 
 @kernel

@@ -15,7 +15,9 @@ from republish.attacks.retracing.traces import AlikeGroups, Trace, buckets, know
 from republish.threads import side_by_side
 
 UNSETTLED = 0.1
-"""Probabilities about which walks differ by more have not settled."""
+"""Probabilities whose two standard errors, as walks differ, are more have not settled."""
+LARGE = 100
+"""Of so many groups a bucket is large."""
 _ENOUGH = 50  # so many worlds that break nothing are enough to count no others
 _STUCK = 2.0  # so many times as many broken as in another walk
 _STARTS = 2  # for every walk that is wanted, so many are begun at most
@@ -30,16 +32,17 @@ class Effort:
     What a world breaks costs `hot` in the first of so many `sweeps` over all groups, ever more in the next, and `cold`
     in the last. Walks that get stuck on the way are begun anew, until there are so many `walks` or no hope. Each then
     goes on for so many `rounds`: it gets as warm as `mild`, grows cold again, and the worlds at the end are counted.
-    Small buckets get more of both, at least so many `moves` of a group.
+    Small buckets get more of both, at least so many `moves` of a group. In buckets of more than LARGE groups a world
+    breaks more, so that walks begin and get warm at a cost that is as many times less.
     """
 
     worlds: int = 2000
     groups: int = 8
     walks: int = 4
-    sweeps: int = 300
-    rounds: int = 20
+    sweeps: int = 500
+    rounds: int = 15
     moves: int = 20_000
-    hot: float = 0.7
+    hot: float = 0.5
     mild: float = 1.4
     cold: float = 5.0
 
@@ -51,12 +54,12 @@ class Effort:
     def cooling(self, groups: int) -> FloatArray:
         """What is broken costs in every sweep until a walk is cold."""
         sweeps = max(self.sweeps, self.moves // groups)
-        return _colder(self.hot, self.cold, sweeps, sweeps // 20 + 1)
+        return _colder(self.hot * min(1.0, LARGE / groups), self.cold, sweeps, sweeps // 20 + 1)
 
     def going_on(self, groups: int) -> FloatArray:
         """What is broken costs in every sweep from then on."""
         rounds = max(self.rounds, self.moves // (groups * _ROUND))
-        return np.tile(_colder(self.mild, self.cold, _ROUND, _COLDEST), rounds)
+        return np.tile(_colder(self.mild * min(1.0, LARGE / groups), self.cold, _ROUND, _COLDEST), rounds)
 
 
 def _colder(first: float, last: float, sweeps: int, coldest: int) -> FloatArray:
@@ -132,9 +135,8 @@ def drawn(begin: Callable[[int], Walk], bucket: Bucketful, effort: Effort, rng: 
     """Odds of worlds that are drawn by walks, each of which begins anywhere by its seed.
 
     A walk that gets stuck while it cools down, where worlds break far more than in another one, does not count. Where
-    every other met enough that break nothing no others count; else all do, those that break little the most. Who is
-    more likely to have a value in one half of the walks than in the other has not settled, nor has anybody where only
-    one walk is left.
+    every other met enough that break nothing no others count; else all do, those that break little the most. Whose
+    probabilities differ from walk to walk has not settled, nor has anybody where only one walk is left.
     """
     n = len(bucket.world)
     found: list[tuple[float, Walk]] = []
@@ -146,18 +148,20 @@ def drawn(begin: Callable[[int], Walk], bucket: Bucketful, effort: Effort, rng: 
     whole = counts[:, 1, 0].sum(axis=1).min() >= _ENOUGH
     counts = counts[:, int(whole)]
     likely = counts / counts.sum(axis=2, keepdims=True)
-    drift = (
-        np.abs(likely[::2].mean(axis=0) - likely[1::2].mean(axis=0)) if len(through) > 1 else np.ones((1, 1))
-    )
+    off = np.ones((len(likely[0]), 1))
+    if len(likely) > 1:
+        off = 2.0 * likely.std(axis=0, ddof=1) / np.sqrt(len(likely))
     weight = counts.sum(axis=0) + _SELDOM
-    unsettled = np.broadcast_to(drift.max(axis=1) > UNSETTLED, len(weight))
-    return weight, np.ones_like(weight, dtype=np.bool_), unsettled
+    return weight, np.ones_like(weight, dtype=np.bool_), off.max(axis=1) > UNSETTLED
 
 
 def _walked(
     walks: Sequence[Walk], costs: FloatArray, bucket: Bucketful, rng: np.random.Generator
 ) -> tuple[list[float], Int64Array]:
-    """Go on with all walks: what each breaks when cold, and counts, `[walk, all or that break nothing, person, value]`."""
+    """Go on with all walks: what each breaks when cold, and counts of all worlds and of those that break nothing.
+
+    The counts are `[walk, which of the two, person, value]`.
+    """
     n, w = bucket.world.shape
     counts = np.zeros((len(walks), 2, n * w, w), dtype=np.int64)
     tasks = [(walk, _seed(rng), own) for walk, own in zip(walks, counts, strict=True)]
