@@ -67,7 +67,10 @@ def obstacle(name: str, adversary: Adversary, views: bool) -> str | None:
 def untraceable(name: str, forming: Forming | None) -> str | None:
     """Why an attack by who knows how people are put together cannot be made, `None` where it can."""
     if forming is None:
-        return "nothing is told of how this publisher puts people together, so that no world is likelier than another"
+        return (
+            "nothing is told of how this publisher puts people together by which worlds could be weighed; the swap "
+            "test (--attack swap) says whether values decide"
+        )
     rule = kind_of(name).retraced
     if forming.rule in (rule, DEALT):
         return None

@@ -12,7 +12,7 @@ from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.memory.signatures import remember_large_signatures, remember_signatures
 from republish.microdata import Microdata
-from republish.publishers.contract import Publisher
+from republish.publishers.contract import DEALT, Forming, Publisher
 from republish.requirements import (
     EntropyLDiversity,
     KAnonymity,
@@ -87,6 +87,11 @@ class SignaturePublisher(Publisher):
     @property
     def told_by_choices(self) -> str | None:
         return None if self.deals else _TOLD
+
+    @property
+    def forming(self) -> Forming | None:
+        """People are dealt by chance; where distances decide, `None` unless an attack retraces just how."""
+        return Forming(DEALT) if self.deals else None
 
     @property
     def zone_size(self) -> int:

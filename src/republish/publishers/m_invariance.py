@@ -28,7 +28,7 @@ from republish.microdata import Microdata
 from republish.publishers._buckets.buckets import FillOptions, fill_buckets, halved, recall
 from republish.publishers._buckets.dealing import Deal
 from republish.publishers._signatures import SignaturePublisher
-from republish.publishers.contract import DEALT, HALVED, Division, Forming, KeptSignatures
+from republish.publishers.contract import HALVED, Division, Forming, KeptSignatures
 from republish.requirements import Requirement
 
 
@@ -63,7 +63,7 @@ class MInvariance(SignaturePublisher):
     @property
     def forming(self) -> Forming | None:
         """Groups are dealt, or buckets halved until every part is one."""
-        return Forming(DEALT if self.deals else HALVED)
+        return super().forming or Forming(HALVED)
 
     def in_two_tables(self) -> Self:
         """Refuse: the promise does not hold against an adversary who knows who came back, and two tables grant that."""

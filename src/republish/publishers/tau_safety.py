@@ -60,7 +60,7 @@ from republish.publishers._buckets.buckets import FillOptions, Past, fill_bucket
 from republish.publishers._buckets.dealing import Deal, without_places
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
-from republish.publishers.contract import DEALT, GATHERED, Division, Forming, KeptSignatures
+from republish.publishers.contract import GATHERED, Division, Forming, KeptSignatures
 from republish.requirements import ProbabilisticLDiversity, Requirement
 from republish.schema import Schema
 
@@ -165,7 +165,7 @@ class TauSafety(SignaturePublisher):
         """Groups are dealt or gathered; whole buckets are everyone with the same values."""
         if self.whole:
             return None
-        return Forming(DEALT) if self.deals else Forming(GATHERED, _LARGEST_PART)
+        return super().forming or Forming(GATHERED, _LARGEST_PART)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with the signature of everyone in the view; with a bound, their stays in buckets too."""

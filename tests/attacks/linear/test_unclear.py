@@ -48,6 +48,21 @@ def test_whoever_is_determined_is_so_with_a_small_budget_or_undecided(truth: boo
     assert overlooked > 5  # else nothing was asked
 
 
+def test_of_whom_one_value_alone_was_seen_she_is_not_certain() -> None:
+    """An undecided life has the share of worlds that were drawn, in which another value may be seldom."""
+    found = 0
+    for seed in range(20):
+        history = random_history(seed, releases=2)
+        findings = linear(
+            history, np.zeros(history.people, dtype=np.bool_), budget=replace(TIGHT, start=10_000)
+        )
+        doubtful = findings.undecided & (findings.likeliest > 1 / sizes(findings.sets) + 1e-9)
+        assert (findings.likeliest[doubtful] < 1).all()
+        assert (findings.confidence[findings.undecided] < 1).all()
+        found += int(doubtful.sum())
+    assert found > 5
+
+
 def test_a_result_carries_what_is_unclear(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target(random_history(15, releases=2))
     enough = run(target, Adversary(), "linear")

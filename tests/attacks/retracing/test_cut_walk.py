@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from republish.attacks.retracing.cut_walk import BucketCuts, count_cut_worlds, cut_walk, misplaced
+from republish.attacks.retracing.cut_walk import (
+    BucketCuts,
+    all_misplaced,
+    count_cut_worlds,
+    cut_walk,
+    exchange,
+    misplaced,
+    standing,
+)
 
 
 def tree(groups: int, values: int, seed: int, nobodys: int = 0, known: float = 0.0) -> BucketCuts:
@@ -65,6 +73,20 @@ def test_who_is_misplaced_is_what_the_twin_says(seed: int, nobodys: int) -> None
     value = np.random.default_rng(seed).integers(0, 3, 12)
     for cut, v in product(range(2), range(3)):
         assert misplaced(found, value, cut, v) == wrong(found, value, cut, v)
+
+
+@given(seed=st.integers(0, 10_000), nobodys=st.integers(0, 4))
+@settings(max_examples=40, deadline=None)
+def test_exchanges_leave_as_many_misplaced_as_a_fresh_count_finds(seed: int, nobodys: int) -> None:
+    found, world = tree(6, 3, seed, nobodys), np.arange(18).reshape(6, 3)
+    now, rng = standing(found, world), np.random.default_rng(seed)
+    for _ in range(12):
+        g, (a, b) = int(rng.integers(6)), rng.choice(3, 2, replace=False)
+        before = now.wrong.sum()
+        change = exchange(found, now, world[g, a], world[g, b], g)
+        world[g, [a, b]] = world[g, [b, a]]
+        assert now.wrong.tolist() == all_misplaced(found, world).tolist()
+        assert change == now.wrong.sum() - before
 
 
 @pytest.mark.parametrize(("seed", "nobodys", "known"), [(1, 0, 0.0), (14, 2, 0.0), (3, 0, 0.2)])

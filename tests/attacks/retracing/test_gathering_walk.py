@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attacks.retracing import gathered
-from republish.attacks.retracing.gathering_walk import Handful, block_costs, walk
+from republish.attacks.retracing.gathering_walk import Handful, block_costs, demands, walk
 from republish.attacks.retracing.precedence import count_worlds, ordered_world
 
 
@@ -19,7 +19,8 @@ def test_costs_of_a_block_add_up_to_the_precedences_broken(nobodys: int) -> None
     world, order = np.arange(24).reshape(6, 4), rng.permutation(6)
     g, value = int(order[2]), np.array([1, 3])
     state = ordered_world(crowd, world.copy(), order)
-    costs, between = block_costs(crowd, state, Handful(g, value, world[g, value]), np.inf)
+    block = Handful(g, value, world[g, value])
+    costs, between = block_costs(crowd, state, block, demands(crowd, state, block), np.inf)
     broken = []
     for way in ((0, 1), (1, 0)):
         tried = world.copy()

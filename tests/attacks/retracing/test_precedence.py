@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacks.retracing import gathered
-from republish.attacks.retracing.precedence import add, count_worlds, distances, orders, precedences
+from republish.attacks.retracing.precedence import add, count_worlds, distances, orders, precedences, spots
 from republish.publishers._kernels.geometry import geometry, include, measure, new_centre
 
 
@@ -32,7 +32,9 @@ def test_distances_are_those_that_the_publisher_measures() -> None:
         include(space, centre, row)
         add(crowd, row, middle)
         everyone = np.arange(30)
-        assert distances(crowd, middle, everyone) / size**2 == pytest.approx(measure(space, centre, everyone))
+        assert distances(middle, spots(crowd, everyone)) / size**2 == pytest.approx(
+            measure(space, centre, everyone)
+        )
 
 
 @pytest.mark.parametrize(("nobodys", "known"), [(0, 0.0), (2, 0.0), (0, 0.3)])

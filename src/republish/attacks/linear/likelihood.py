@@ -139,10 +139,16 @@ class WeighedBoard:
         return met
 
     def _smoothed(self, cells: IntArray, shares: FloatArray, worlds: int) -> FloatArray:
-        """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible."""
-        owner, seen = self.board.net.owner[cells], self.seen[cells]
-        more = np.bincount(owner, seen, minlength=self.board.count)[owner]
-        smoothed: FloatArray = (worlds * shares + seen) / (worlds + more)
+        """Shares of so many worlds, with one more for every cell that was ever seen: none of these is impossible.
+
+        Of whom one value alone was seen any other that is not excluded may be seldom, and gets one more too: she is not
+        certain of it.
+        """
+        owner, may = self.board.net.owner[cells], self.seen[cells]
+        few = np.bincount(owner, may, minlength=self.board.count) < 2
+        may = may | (few[owner] & ~self.impossible[cells])
+        more = np.bincount(owner, may, minlength=self.board.count)[owner]
+        smoothed: FloatArray = (worlds * shares + may) / (worlds + more)
         return smoothed
 
 

@@ -18,7 +18,7 @@ from republish.kernels import kernel
 
 
 class BucketCuts(NamedTuple):
-    """All cuts of a bucket; cut c has the entries `entry[start[c] : start[c + 1]]`, the lowest first.
+    """All cuts of a bucket; cut c has the entries `entry[start[c] : start[c + 1]]`, the lowest first, then the left.
 
     `x` is where each is along the axis of the cut, `right` which way it went, `lower[c]` of `levels[c]` rows of a value
     go left. `path[g]` are the cuts that group g went through, then -1. `real` and `fixed` are as in `Crowd`.
@@ -104,22 +104,131 @@ def count_cut_worlds(tree: BucketCuts, world: Int64Array) -> FloatArray:
 
 
 @kernel
+def scatter_cut(tree: BucketCuts, world: Int64Array, seed: int) -> None:
+    """Hand out values that are not known by chance."""
+    np.random.seed(seed)
+    for group in world:
+        for p in range(group.size - 1, 0, -1):
+            q = np.random.randint(p + 1)
+            if not tree.fixed[group[p]] and not tree.fixed[group[q]]:
+                group[p], group[q] = group[q], group[p]
+
+
+class Standing(NamedTuple):
+    """Who has which value and how many that misplaces, ready for the next exchange.
+
+    `spot[depth, e]` is the place of an entry in the cut that its group went through at this depth, -1 for nobody's.
+    `held[cut, v]` are the rows of a value on either side and `wrong[cut, v]` those misplaced. The rows of a value that
+    a cut sent left and right are -1 and 1; cut c has a binary tree of stretches of its entries, of `width[c]` leaves
+    and from `first[c]` on: `total[v, node]` is the sum of a stretch, `low[v, node]` the least sum of its beginnings.
+    """
+
+    value: Int64Array
+    spot: Int64Array
+    held: Int64Array
+    wrong: Int64Array
+    first: Int64Array
+    width: Int64Array
+    total: Int64Array
+    low: Int64Array
+
+
+@kernel
+def standing(tree: BucketCuts, world: Int64Array) -> Standing:
+    """The standing of a world."""
+    w, cuts = world.shape[1], tree.levels.size
+    first, width = np.zeros(cuts + 1, np.int64), np.ones(cuts, np.int64)
+    for cut in range(cuts):
+        while width[cut] < tree.start[cut + 1] - tree.start[cut]:
+            width[cut] *= 2
+        first[cut + 1] = first[cut] + 2 * width[cut]
+    nodes = np.zeros((2, w, first[-1]), np.int64)
+    spot = np.full((tree.path.shape[1], world.size), -1, np.int64)
+    now = Standing(
+        _values(world),
+        spot,
+        np.zeros((cuts, w, 2), np.int64),
+        all_misplaced(tree, world),
+        first,
+        width,
+        nodes[0],
+        nodes[1],
+    )
+    for g in range(len(world)):
+        for depth in range(tree.path.shape[1]):
+            cut = tree.path[g, depth]
+            if cut < 0:
+                break
+            for i in range(tree.start[cut], tree.start[cut + 1]):
+                if tree.entry[i] // w == g:
+                    spot[depth, tree.entry[i]] = i
+                    _put(tree, now, cut, i, now.value[tree.entry[i]], 1)
+    return now
+
+
+@kernel
+def _put(tree: BucketCuts, now: Standing, cut: int, i: int, v: int, count: int) -> None:
+    """Add (1) an entry to those of a cut that have a value, or take it (-1) from them."""
+    side = int(tree.right[i])
+    now.held[cut, v, side] += count
+    node, first = now.width[cut] + i - tree.start[cut], now.first[cut]
+    total, low = now.total[v], now.low[v]
+    total[first + node] += count if side else -count
+    low[first + node] = min(0, total[first + node])
+    node //= 2
+    while node > 0:
+        one, other = first + 2 * node, first + 2 * node + 1
+        total[first + node] = total[one] + total[other]
+        low[first + node] = min(low[one], total[one] + low[other])
+        node //= 2
+
+
+@kernel
+def _wrong(tree: BucketCuts, now: Standing, cut: int, v: int) -> int:
+    """How many rows of a value a cut misplaces: see `misplaced`."""
+    left, right = now.held[cut, v]
+    held, lower, levels = left + right, tree.lower[cut], tree.levels[cut]
+    taken = max(held * lower // levels, held - (levels - lower))
+    best = now.low[v, now.first[cut] + 1]
+    return int(left + best + abs(left - taken))
+
+
+@kernel
+def exchange(tree: BucketCuts, now: Standing, one: int, other: int, g: int) -> int:
+    """Let two of a group exchange values; by how many more are misplaced."""
+    a, b = now.value[one], now.value[other]
+    now.value[one], now.value[other] = b, a
+    change = 0
+    for depth in range(tree.path.shape[1]):
+        cut = tree.path[g, depth]
+        if cut < 0:
+            break
+        for e, old, new in ((one, a, b), (other, b, a)):
+            i = now.spot[depth, e]
+            if i >= 0:
+                _put(tree, now, cut, i, old, -1)
+                _put(tree, now, cut, i, new, 1)
+        for v in (a, b):
+            found = _wrong(tree, now, cut, v)
+            change += found - now.wrong[cut, v]
+            now.wrong[cut, v] = found
+    return change
+
+
+@kernel
 def cut_walk(tree: BucketCuts, world: Int64Array, costs: FloatArray, seed: int, counts: Int64Array) -> float:
-    """Walk through worlds from anywhere, a sweep for each cost of somebody misplaced; `world` is changed.
+    """Walk on through worlds, a sweep for each cost of somebody misplaced; `world` is changed.
 
     While the cost is what it is in the end, count who has which value: in all worlds, `counts[0]`, and in those in
     which nobody is misplaced, `counts[1]`. How many are misplaced meanwhile, on average.
     """
     np.random.seed(seed)
     n, w = world.shape
-    for _ in range(w):
-        for g in range(n):
-            _try(tree, world, g, np.zeros(0, np.int64), np.zeros((0, w), np.int64), 0.0)
-    value, found = _values(world), all_misplaced(tree, world)
-    broken, total, turns = found.sum(), 0, 0
+    now = standing(tree, world)
+    broken, total, turns = now.wrong.sum(), 0, 0
     for cost in costs:
         for _ in range(n * w):
-            broken += _try(tree, world, np.random.randint(n), value, found, cost)
+            broken += _try(tree, world, now, np.random.randint(n), cost)
         if cost == costs[-1]:
             for g in range(n):
                 for p in range(w):
@@ -131,29 +240,15 @@ def cut_walk(tree: BucketCuts, world: Int64Array, costs: FloatArray, seed: int, 
 
 
 @kernel
-def _try(
-    tree: BucketCuts, world: Int64Array, g: int, value: Int64Array, found: Int64Array, cost: float
-) -> int:
-    """Try to let two of a group exchange values; by how much fewer are misplaced, negated. For free, they do."""
+def _try(tree: BucketCuts, world: Int64Array, now: Standing, g: int, cost: float) -> int:
+    """Try to let two of a group exchange values; by how many more are misplaced then."""
     a, b = np.random.randint(world.shape[1]), np.random.randint(world.shape[1])
     one, other = world[g, a], world[g, b]
     if a == b or tree.fixed[one] or tree.fixed[other]:
         return 0
-    change = 0
-    if cost > 0.0:
-        value[one], value[other] = b, a
-        for cut in tree.path[g]:
-            if cut < 0:
-                break
-            for v in (a, b):
-                change += misplaced(tree, value, cut, v) - found[cut, v]
-        if change > 0 and np.random.random() >= np.exp(-cost * change):
-            value[one], value[other] = a, b
-            return 0
-        for cut in tree.path[g]:
-            if cut < 0:
-                break
-            for v in (a, b):
-                found[cut, v] = misplaced(tree, value, cut, v)
+    change = exchange(tree, now, one, other, g)
+    if change > 0 and np.random.random() >= np.exp(-cost * change):
+        exchange(tree, now, one, other, g)
+        return 0
     world[g, a], world[g, b] = other, one
     return change

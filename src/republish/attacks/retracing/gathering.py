@@ -20,12 +20,12 @@ import numpy as np
 
 from republish.arrays import BoolArray
 from republish.attacks.history import History
-from republish.attacks.retracing.gathering_walk import walk
+from republish.attacks.retracing.gathering_walk import scatter, walk
 from republish.attacks.retracing.places import crowd_of
 from republish.attacks.retracing.precedence import count_worlds
 from republish.attacks.retracing.shares import RetracedFindings
 from republish.attacks.retracing.traces import Trace
-from republish.attacks.retracing.weighing import Bucketful, Effort, Odds, counted, drawn, weighed
+from republish.attacks.retracing.weighing import Bucketful, Effort, Odds, Walk, counted, drawn, weighed
 from republish.publishers.contract import GATHERED
 
 
@@ -49,9 +49,11 @@ def _weigh(effort: Effort, bucket: Bucketful, rng: np.random.Generator) -> Odds 
     world, back = bucket.world[:, turn], np.argsort(turn)
     if effort.counts_all(bucket.fixed):
         return counted(count_worlds(crowd, world.copy())[crowd.real][:, back])
-    walks = np.zeros((effort.walks, 2, n * w, w), dtype=np.int64)
-    broken = [
-        walk(crowd, world.copy(), rng.permutation(n), effort.costs(n), int(rng.integers(2**31)), counts)
-        for counts in walks
-    ]
-    return drawn(walks[:, :, crowd.real][:, :, :, back], broken)
+
+    def begin(seed: int) -> Walk:
+        mine, order = world.copy(), np.random.default_rng(seed).permutation(n)
+        scatter(crowd, mine, seed)
+        return lambda costs, seed, counts: walk(crowd, mine, order, costs, seed, counts)
+
+    weight, possible, unsettled = drawn(begin, bucket, effort, rng)
+    return weight[:, back], possible, unsettled

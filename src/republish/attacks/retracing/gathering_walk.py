@@ -12,18 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.arrays import FloatArray, Int64Array
+from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.attacks.retracing.precedence import (
-    NEARER,
     Crowd,
     OrderedWorld,
     add,
-    compare,
+    closer,
+    count_below,
     count_broken,
     distances,
     find,
+    members,
     nearer,
     ordered_world,
+    spots,
 )
 from republish.kernels import kernel
 
@@ -44,7 +46,7 @@ class Handful(NamedTuple):
 def walk(
     crowd: Crowd, world: Int64Array, order: Int64Array, costs: FloatArray, seed: int, counts: Int64Array
 ) -> float:
-    """Walk through orders and worlds from anywhere, a sweep for each cost of a broken precedence.
+    """Walk on through orders and worlds, a sweep for each cost of a broken precedence.
 
     While the cost is what it is in the end, count who has which value: in all worlds, `counts[0]`, and in those of
     which the order breaks no precedence, `counts[1]`. `world` and `order` are changed. How many precedences are broken
@@ -53,18 +55,17 @@ def walk(
     np.random.seed(seed)
     n, w = world.shape
     broken, turns = 0, 0
-    for g in range(n):
-        _shuffle(crowd, world[g])
     state = ordered_world(crowd, world, order)
     for cost in costs:
         for _ in range(n):
             g = np.random.randint(n)
             block = _block(crowd, world, g)
+            asked = demands(crowd, state, block)
             if block.value.size > 1:
-                _hand_out(crowd, state, block, cost)
-            _move(state, g, compare(crowd, state, g), cost)
+                _hand_out(crowd, state, block, asked, cost)
+            _move(state, g, _compared(state, block, asked), cost)
         if cost == costs[-1]:
-            found = count_broken(crowd, state)
+            found = count_broken(state)
             broken += found
             turns += 1
             for g in range(n):
@@ -75,13 +76,15 @@ def walk(
 
 
 @kernel
-def _shuffle(crowd: Crowd, group: Int64Array) -> None:
-    """Hand out the values of a group that are not known by chance; it begins with a person."""
-    for p in range(group.size - 1, 0, -1):
-        q = np.random.randint(p + 1)
-        fixed = crowd.fixed[group[p]] or crowd.fixed[group[q]]
-        if not fixed and (q > 0 or crowd.real[group[p]]):
-            group[p], group[q] = group[q], group[p]
+def scatter(crowd: Crowd, world: Int64Array, seed: int) -> None:
+    """Hand out values that are not known by chance; every group begins with a person."""
+    np.random.seed(seed)
+    for group in world:
+        for p in range(group.size - 1, 0, -1):
+            q = np.random.randint(p + 1)
+            fixed = crowd.fixed[group[p]] or crowd.fixed[group[q]]
+            if not fixed and (q > 0 or crowd.real[group[p]]):
+                group[p], group[q] = group[q], group[p]
 
 
 @kernel
@@ -124,10 +127,54 @@ def _block(crowd: Crowd, world: Int64Array, g: int) -> Handful:
 
 
 @kernel
-def _hand_out(crowd: Crowd, state: OrderedWorld, block: Handful, cost: float) -> None:
+def demands(crowd: Crowd, state: OrderedWorld, block: Handful) -> BoolArray:
+    """Whether each group asks for an entry of a block, `[p, i, group]`; elsewhere for the one that is there, `[p, 0]`.
+
+    The group of the block asks for nothing.
+    """
+    n, w = state.world.shape
+    asked = np.zeros((w, max(1, block.entry.size), n), np.bool_)
+    for p in range(1, w):
+        if _holds(block, p):
+            for i in range(block.entry.size):
+                asked[p, i] = nearer(crowd, state, p, block.entry[i])
+        else:
+            asked[p, 0] = nearer(crowd, state, p, state.world[block.group, p])
+    asked[:, :, block.group] = False
+    return asked
+
+
+@kernel
+def _holds(block: Handful, p: int) -> bool:
+    found = False
+    for q in block.value:
+        found |= p == q
+    return found
+
+
+@kernel
+def _compared(state: OrderedWorld, block: Handful, asked: BoolArray) -> Int64Array:
+    """What `compare` finds for the group of a block, with what is asked of its entries."""
+    n, w = state.world.shape
+    g = block.group
+    found = np.zeros((2, n), np.int64)
+    for p in range(1, w):
+        closer(state, p, g, found[0])
+        i = 0
+        if _holds(block, p):
+            while block.entry[i] != state.world[g, p]:
+                i += 1
+        for h in range(n):
+            found[1, h] += asked[p, i, h]
+    found[:, g] = 0
+    return found
+
+
+@kernel
+def _hand_out(crowd: Crowd, state: OrderedWorld, block: Handful, asked: BoolArray, cost: float) -> None:
     """Draw which entry of a block has which of its values, given the order and all other groups."""
     k = block.entry.size
-    costs, between = block_costs(crowd, state, block, _UNLIKELY / cost)
+    costs, between = block_costs(crowd, state, block, asked, _UNLIKELY / cost)
     left = np.zeros(
         1 << k
     )  # the logarithm of what all ways to go on weigh, by the set of entries that have a value
@@ -149,31 +196,43 @@ def _hand_out(crowd: Crowd, state: OrderedWorld, block: Handful, cost: float) ->
 
 @kernel
 def block_costs(
-    crowd: Crowd, state: OrderedWorld, block: Handful, more: float
+    crowd: Crowd, state: OrderedWorld, block: Handful, asked: BoolArray, more: float
 ) -> tuple[FloatArray, FloatArray]:
     """How many precedences are broken if an entry of a block is next after a set of them, and by others meanwhile.
 
     The first is `[set, entry]`, the set as bits; the second of the entries outside the block which take their turn
     after just this set. Where a group would begin with nobody the cost is infinite, and where so many `more` would be
-    broken than now.
+    broken than now. `asked` are the demands of others.
     """
     g, k = block.group, block.entry.size
     costs, between = np.full((1 << k, k), np.inf), np.zeros(1 << k)
     least = np.full(1 << k, np.inf)  # the fewest that are broken so far
-    base = state.middle[g, block.value[0]].copy()
+    base = state.middle[block.value[0], :, g].copy()
     sums = _sums(crowd, block, base.size)
-    most, least[0], done = _broken(crowd, state, block) + more, 0.0, 0
+    most, least[0], done, now = more, 0.0, 0, 0
+    after = state.order[state.place[g] + 1 :]
+    wanted = _wanted(crowd, block, asked, state.place < state.place[g])
+    others = [members(state, p, after) for p in range(state.world.shape[1])]
+    for p in range(block.value[0], block.value[-1] + 1):  # what is broken now
+        if p > 0:
+            own = state.own[p, g]
+            most += count_below(distances(state.middle[p, :, g].copy(), others[p]), own)
+            if _holds(block, p):
+                most += wanted[p, now]
+        now += _holds(block, p)
     for p in range(block.value[0], block.value[-1] + 1):
-        inside = p == block.value[done]
-        asked = _asked(crowd, state, block, p) if inside else np.zeros(1)
-        candidates = block.entry if inside else state.world[g, p : p + 1]
-        after = state.world[:, p][state.order[state.place[g] + 1 :]]
+        inside = _holds(block, p)
+        candidates = spots(crowd, block.entry if inside else state.world[g, p : p + 1])
         for mask in range(1 << k):
             if _bits(mask) != done or least[mask] > most:
                 continue
-            broken = asked.copy()
+            broken = wanted[p].copy() if inside else np.zeros(1)
             if p > 0:
-                broken += _count_nearer(crowd, base + sums[mask], after, candidates)
+                middle = base + sums[mask]
+                own, found = distances(middle, candidates), distances(middle, others[p])
+                for i in range(broken.size):
+                    if not inside or mask >> i & 1 == 0:
+                        broken[i] += count_below(found, own[i])
             if not inside:
                 between[mask] += broken[0]
                 least[mask] += broken[0]
@@ -190,27 +249,18 @@ def block_costs(
 
 
 @kernel
-def _broken(crowd: Crowd, state: OrderedWorld, block: Handful) -> float:
-    """How many precedences are broken now that handing out a block may mend."""
-    g, broken = block.group, 0.0
-    for p in range(max(block.value[0], 1), block.value[-1] + 1):
-        after = state.world[:, p][state.order[state.place[g] + 1 :]]
-        broken += _count_nearer(crowd, state.middle[g, p], after, state.world[g, p : p + 1])[0]
-        if (block.value == p).any():
-            before = state.order[: state.place[g]]
-            broken += nearer(crowd, state, before, p, state.world[g, p : p + 1]).sum()
-    return broken
-
-
-@kernel
-def _asked(crowd: Crowd, state: OrderedWorld, block: Handful, p: int) -> FloatArray:
-    """How many groups before this one ask for each entry with the p-th value; no group begins with nobody."""
-    if p == 0:
-        return np.where(crowd.real[block.entry], 0.0, np.inf)
-    before = state.order[: state.place[block.group]]
-    asked = np.zeros(block.entry.size)
-    asked += nearer(crowd, state, before, p, block.entry).sum(axis=0)
-    return asked
+def _wanted(crowd: Crowd, block: Handful, asked: BoolArray, before: BoolArray) -> FloatArray:
+    """How many groups before this one ask for each entry of a block, `[p, i]`; no group begins with nobody."""
+    wanted = np.zeros(asked.shape[:2])
+    wanted[0] = np.where(crowd.real[block.entry], 0.0, np.inf)
+    for p in block.value:
+        if p > 0:
+            for i in range(block.entry.size):
+                count = 0
+                for h in range(before.size):
+                    count += asked[p, i, h] & before[h]
+                wanted[p, i] = count
+    return wanted
 
 
 @kernel
@@ -218,9 +268,10 @@ def _sums(crowd: Crowd, block: Handful, line: int) -> FloatArray:
     """What every set of a block adds to a middle."""
     sums = np.zeros((1 << block.entry.size, line))
     for i in range(block.entry.size):
-        for mask in range(1 << i):
-            sums[mask | 1 << i] = sums[mask]
-            add(crowd, block.entry[i], sums[mask | 1 << i])
+        add(crowd, block.entry[i], sums[1 << i])
+        for mask in range(1, 1 << i):
+            for a in range(line):
+                sums[mask | 1 << i, a] = sums[mask, a] + sums[1 << i, a]
     return sums
 
 
@@ -230,17 +281,4 @@ def _bits(mask: int) -> int:
     while mask:
         mask &= mask - 1
         count += 1
-    return count
-
-
-@kernel
-def _count_nearer(
-    crowd: Crowd, middle: FloatArray, entries: Int64Array, candidates: Int64Array
-) -> FloatArray:
-    """How many entries are nearer to a middle than each candidate."""
-    count = np.zeros(candidates.size)
-    own = distances(crowd, middle, candidates) - NEARER
-    for apart in distances(crowd, middle, entries):
-        for i in range(own.size):
-            count[i] += apart < own[i]
     return count

@@ -20,10 +20,10 @@ import numpy as np
 from republish.arrays import BoolArray
 from republish.attacks.history import History
 from republish.attacks.retracing.cut_tree import Cut, Ground, cuts_of, ground_of
-from republish.attacks.retracing.cut_walk import BucketCuts, count_cut_worlds, cut_walk
+from republish.attacks.retracing.cut_walk import BucketCuts, count_cut_worlds, cut_walk, scatter_cut
 from republish.attacks.retracing.shares import RetracedFindings
 from republish.attacks.retracing.traces import Trace
-from republish.attacks.retracing.weighing import Bucketful, Effort, Odds, counted, drawn, weighed
+from republish.attacks.retracing.weighing import Bucketful, Effort, Odds, Walk, counted, drawn, weighed
 from republish.publishers.contract import HALVED
 
 
@@ -37,7 +37,7 @@ def halving(
 
 def _weigh(effort: Effort, bucket: Bucketful, rng: np.random.Generator) -> Odds | None:
     """How likely each value is for everybody in a bucket; `None` where it was not cut so."""
-    n, w = bucket.world.shape
+    w = bucket.world.shape[1]
     row = bucket.groups.row.ravel()
     ground = ground_of(bucket.trace.view, row)
     cuts = cuts_of(ground, row, bucket.world)
@@ -46,12 +46,13 @@ def _weigh(effort: Effort, bucket: Bucketful, rng: np.random.Generator) -> Odds 
     tree = tree_of(ground, cuts, bucket)
     if effort.counts_all(bucket.fixed):
         return counted(count_cut_worlds(tree, bucket.world.copy())[bucket.real])
-    walks = np.zeros((effort.walks, 2, n * w, w), dtype=np.int64)
-    broken = [
-        cut_walk(tree, bucket.world.copy(), effort.costs(n), int(rng.integers(2**31)), counts)
-        for counts in walks
-    ]
-    return drawn(walks[:, :, bucket.real], broken)
+
+    def begin(seed: int) -> Walk:
+        world = bucket.world.copy()
+        scatter_cut(tree, world, seed)
+        return lambda costs, seed, counts: cut_walk(tree, world, costs, seed, counts)
+
+    return drawn(begin, bucket, effort, rng)
 
 
 def _whole(cut: Cut, w: int) -> bool:

@@ -37,15 +37,27 @@ class Crowd(NamedTuple):
     fixed: BoolArray
 
 
+class Spots(NamedTuple):
+    """Where entries are, side by side: `number[axis, i]`, `leaf[axis, i]`; nobody's are infinitely `far[i]`."""
+
+    number: FloatArray
+    leaf: Int64Array
+    far: FloatArray
+
+
 class OrderedWorld(NamedTuple):
     """A world, the order of its groups and the place of each in it.
 
-    `middle[g, p]` is that of the first p entries of a group, `own[g, p]` how far the p-th is from it.
+    `number[p, axis, g]`, `leaf[p, axis, g]` and `far[p, g]` are where its entries are, `middle[p, :, g]` is that of the
+    first p entries of a group, `own[p, g]` how far the p-th is from it.
     """
 
     world: Int64Array
     order: Int64Array
     place: Int64Array
+    number: FloatArray
+    leaf: Int64Array
+    far: FloatArray
     middle: FloatArray
     own: FloatArray
 
@@ -68,60 +80,76 @@ def add(crowd: Crowd, e: int, middle: FloatArray) -> None:
 
 
 @kernel
-def distances(crowd: Crowd, middle: FloatArray, entries: Int64Array) -> FloatArray:
-    """How far some entries are from a middle."""
-    found = np.zeros(entries.size)
-    numbers = crowd.number.shape[1]
-    size, first = middle[0], 1 + 2 * numbers
-    for i in range(entries.size):
+def spots(crowd: Crowd, entries: Int64Array) -> Spots:
+    """Where some entries are."""
+    count = entries.size
+    numbers, leaves = crowd.number.shape[1], crowd.leaf.shape[1]
+    found = Spots(np.empty((numbers, count)), np.empty((leaves, count), np.int64), np.zeros(count))
+    for i in range(count):
         e = entries[i]
-        if not crowd.real[e]:
-            found[i] = np.inf
-            continue
         for a in range(numbers):
-            x, present = crowd.number[e, a], middle[1 + numbers + a]
-            apart = present if x == -np.inf else size - present + abs(x * present - middle[1 + a])
+            found.number[a, i] = crowd.number[e, a]
+        for a in range(leaves):
+            found.leaf[a, i] = crowd.leaf[e, a]
+        if not crowd.real[e]:
+            found.far[i] = np.inf
+    return found
+
+
+@kernel
+def distances(middle: FloatArray, where: Spots) -> FloatArray:
+    """How far some entries are from a middle."""
+    found = where.far.copy()
+    numbers = len(where.number)
+    size, first = middle[0], 1 + 2 * numbers
+    for a in range(numbers):
+        total, present = middle[1 + a], middle[1 + numbers + a]
+        x = where.number[a]
+        for i in range(found.size):
+            apart = present if x[i] == -np.inf else size - present + abs(x[i] * present - total)
             found[i] += apart * apart
-        for a in range(crowd.leaf.shape[1]):
-            apart = middle[first + crowd.leaf[e, a]]
+    for a in range(len(where.leaf)):
+        leaf = where.leaf[a]
+        for i in range(found.size):
+            apart = middle[first + leaf[i]]
             found[i] += apart * apart
     return found
 
 
 @kernel
-def nearer(crowd: Crowd, state: OrderedWorld, groups: Int64Array, p: int, entries: Int64Array) -> BoolArray:
-    """Whether some entries are nearer to groups than their own with the p-th value, `[group, entry]`."""
-    closer = np.zeros((groups.size, entries.size), np.bool_)
-    numbers = crowd.number.shape[1]
-    first = 1 + 2 * numbers
-    for j in range(groups.size):
-        h = groups[j]
-        size = state.middle[h, p, 0]
-        bound = state.own[h, p] - NEARER
-        for i in range(entries.size):
-            e = entries[i]
-            if not crowd.real[e]:
-                continue
-            found = 0.0
-            for a in range(numbers):
-                x, present = crowd.number[e, a], state.middle[h, p, 1 + numbers + a]
-                apart = (
-                    present if x == -np.inf else size - present + abs(x * present - state.middle[h, p, 1 + a])
-                )
-                found += apart * apart
-            for a in range(crowd.leaf.shape[1]):
-                apart = state.middle[h, p, first + crowd.leaf[e, a]]
-                found += apart * apart
-            closer[j, i] = found < bound
-    return closer
+def nearer(crowd: Crowd, state: OrderedWorld, p: int, e: int) -> BoolArray:
+    """Whether an entry is nearer to each group than its own with the p-th value."""
+    n, numbers = state.order.size, crowd.number.shape[1]
+    found = np.zeros(n)
+    if not crowd.real[e]:
+        return np.zeros(n, np.bool_)
+    size = state.middle[p, 0]
+    for a in range(numbers):
+        x, total, present = crowd.number[e, a], state.middle[p, 1 + a], state.middle[p, 1 + numbers + a]
+        if x == -np.inf:
+            for h in range(n):
+                found[h] += present[h] * present[h]
+        else:
+            for h in range(n):
+                apart = size[h] - present[h] + abs(x * present[h] - total[h])
+                found[h] += apart * apart
+    for a in range(crowd.leaf.shape[1]):
+        line = state.middle[p, 1 + 2 * numbers + crowd.leaf[e, a]]
+        for h in range(n):
+            found[h] += line[h] * line[h]
+    closest: BoolArray = found < state.own[p] - NEARER
+    return closest
 
 
 @kernel
 def ordered_world(crowd: Crowd, world: Int64Array, order: Int64Array) -> OrderedWorld:
     """The state of a world with this order of groups."""
     n, w = world.shape
-    line = 1 + 2 * crowd.number.shape[1] + crowd.apart.shape[0]
-    state = OrderedWorld(world, order, np.argsort(order), np.zeros((n, w, line)), np.zeros((n, w)))
+    numbers, leaves = crowd.number.shape[1], crowd.leaf.shape[1]
+    number, leaf = np.zeros((w, numbers, n)), np.zeros((w, leaves, n), np.int64)
+    middle = np.zeros((w, 1 + 2 * numbers + crowd.apart.shape[0], n))
+    place = np.argsort(order)
+    state = OrderedWorld(world, order, place, number, leaf, np.zeros((w, n)), middle, np.zeros((w, n)))
     for g in range(n):
         find(crowd, state, g)
     return state
@@ -129,11 +157,35 @@ def ordered_world(crowd: Crowd, world: Int64Array, order: Int64Array) -> Ordered
 
 @kernel
 def find(crowd: Crowd, state: OrderedWorld, g: int) -> None:
-    """Find the middles of a group."""
-    for p in range(1, state.world.shape[1]):
-        state.middle[g, p] = state.middle[g, p - 1]
-        add(crowd, state.world[g, p - 1], state.middle[g, p])
-        state.own[g, p] = distances(crowd, state.middle[g, p], state.world[g, p : p + 1])[0]
+    """Find where the entries of a group are, and its middles."""
+    middle = np.zeros(state.middle.shape[1])
+    where = spots(crowd, state.world[g])
+    for p in range(state.world.shape[1]):
+        state.number[p, :, g], state.leaf[p, :, g] = where.number[:, p], where.leaf[:, p]
+        state.far[p, g] = where.far[p]
+        if p > 0:
+            state.middle[p, :, g] = middle
+            state.own[p, g] = distances(middle, where)[p]
+        add(crowd, state.world[g, p], middle)
+
+
+@kernel
+def members(state: OrderedWorld, p: int, groups: Int64Array) -> Spots:
+    """Where the entries of some groups with the p-th value are."""
+    number, leaf = (
+        np.empty((state.number.shape[1], groups.size)),
+        np.empty((state.leaf.shape[1], groups.size), np.int64),
+    )
+    far = np.empty(groups.size)
+    for i in range(groups.size):
+        far[i] = state.far[p, groups[i]]
+    for a in range(len(number)):
+        for i in range(groups.size):
+            number[a, i] = state.number[p, a, groups[i]]
+    for a in range(len(leaf)):
+        for i in range(groups.size):
+            leaf[a, i] = state.leaf[p, a, groups[i]]
+    return Spots(number, leaf, far)
 
 
 @kernel
@@ -148,16 +200,24 @@ def precedences(crowd: Crowd, world: Int64Array) -> Int64Array:
 
 
 @kernel
-def count_broken(crowd: Crowd, state: OrderedWorld) -> int:
+def count_broken(state: OrderedWorld) -> int:
     """How many precedences the order of the groups breaks."""
     broken = 0
     for i in range(len(state.order)):
         g, after = state.order[i], state.order[i + 1 :]
         for p in range(1, state.world.shape[1]):
-            bound = state.own[g, p] - NEARER
-            for apart in distances(crowd, state.middle[g, p], state.world[:, p][after]):
-                broken += apart < bound
+            found = distances(state.middle[p, :, g].copy(), members(state, p, after))
+            broken += count_below(found, state.own[p, g])
     return broken
+
+
+@kernel
+def count_below(found: FloatArray, own: float) -> int:
+    """How many distances are less than one."""
+    count = 0
+    for i in range(found.size):
+        count += found[i] < own - NEARER
+    return count
 
 
 @kernel
@@ -236,9 +296,19 @@ def turn_over(group: Int64Array, free: Int64Array) -> bool:
 def compare(crowd: Crowd, state: OrderedWorld, g: int) -> Int64Array:
     """How many entries of each other group ask that it come before g, and how many of g that it come after."""
     n, w = state.world.shape
-    asked, everyone = np.zeros((2, n), np.int64), np.arange(n)
+    asked = np.zeros((2, n), np.int64)
     for p in range(1, w):
-        asked[0] += distances(crowd, state.middle[g, p], state.world[:, p]) < state.own[g, p] - NEARER
-        asked[1] += nearer(crowd, state, everyone, p, state.world[g, p : p + 1])[:, 0]
+        closer(state, p, g, asked[0])
+        for h, found in enumerate(nearer(crowd, state, p, state.world[g, p])):
+            asked[1, h] += found
     asked[:, g] = 0
     return asked
+
+
+@kernel
+def closer(state: OrderedWorld, p: int, g: int, count: Int64Array) -> None:
+    """Count where the entry of another group with the p-th value is nearer to a group than its own."""
+    where = Spots(state.number[p], state.leaf[p], state.far[p])
+    found, own = distances(state.middle[p, :, g].copy(), where), state.own[p, g] - NEARER
+    for h in range(found.size):
+        count[h] += found[h] < own

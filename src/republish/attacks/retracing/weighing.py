@@ -12,11 +12,16 @@ from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.attacks.history import History
 from republish.attacks.retracing.shares import RetracedFindings, Shares, dealt, findings
 from republish.attacks.retracing.traces import AlikeGroups, Trace, buckets, known_entries
+from republish.threads import side_by_side
 
 UNSETTLED = 0.1
-"""Probabilities about which walks differ by more have not settled."""
+"""Probabilities whose two standard errors, as walks differ, are more have not settled."""
+LARGE = 100
+"""Of so many groups a bucket is large."""
 _ENOUGH = 50  # so many worlds that break nothing are enough to count no others
 _STUCK = 2.0  # so many times as many broken as in another walk
+_STARTS = 2  # for every walk that is wanted, so many are begun at most
+_ROUND, _COLDEST = 20, 4  # the sweeps of a round, and those at the end of it that count
 _SELDOM = 0.3  # a value that was never drawn may be one that is seldom drawn
 
 
@@ -24,16 +29,21 @@ _SELDOM = 0.3  # a value that was never drawn may be one that is seldom drawn
 class Effort:
     """How hard to try: buckets of at most so many `worlds` and `groups` are counted, others walked through.
 
-    There are so many `walks`, each of so many `sweeps` over all groups and at least so many `moves` of one. What a
-    world breaks costs `hot` in the first sweep, ever more in the next, and `cold` in the last fifth.
+    What a world breaks costs `hot` in the first of so many `sweeps` over all groups, ever more in the next, and `cold`
+    in the last. Walks that get stuck on the way are begun anew, until there are so many `walks` or no hope. Each then
+    goes on for so many `rounds`: it gets as warm as `mild`, grows cold again, and the worlds at the end are counted.
+    Small buckets get more of both, at least so many `moves` of a group. In buckets of more than LARGE groups a world
+    breaks more, so that walks begin and get warm at a cost that is as many times less.
     """
 
     worlds: int = 2000
     groups: int = 8
     walks: int = 4
-    sweeps: int = 400
+    sweeps: int = 500
+    rounds: int = 15
     moves: int = 20_000
-    hot: float = 0.7
+    hot: float = 0.5
+    mild: float = 1.4
     cold: float = 5.0
 
     def counts_all(self, fixed: BoolArray) -> bool:
@@ -41,13 +51,20 @@ class Effort:
         free = (~fixed).sum(axis=1)
         return (prod(factorial(int(k)) for k in free) if len(free) <= self.groups else inf) <= self.worlds
 
-    def costs(self, groups: int) -> FloatArray:
-        """What is broken costs in every sweep."""
+    def cooling(self, groups: int) -> FloatArray:
+        """What is broken costs in every sweep until a walk is cold."""
         sweeps = max(self.sweeps, self.moves // groups)
-        warm = sweeps * 4 // 5
-        return np.append(
-            np.geomspace(self.hot, self.cold, warm, endpoint=False), np.full(sweeps - warm, self.cold)
-        )
+        return _colder(self.hot * min(1.0, LARGE / groups), self.cold, sweeps, sweeps // 20 + 1)
+
+    def going_on(self, groups: int) -> FloatArray:
+        """What is broken costs in every sweep from then on."""
+        rounds = max(self.rounds, self.moves // (groups * _ROUND))
+        return np.tile(_colder(self.mild * min(1.0, LARGE / groups), self.cold, _ROUND, _COLDEST), rounds)
+
+
+def _colder(first: float, last: float, sweeps: int, coldest: int) -> FloatArray:
+    """Costs that grow from sweep to sweep until the coldest ones."""
+    return np.append(np.geomspace(first, last, sweeps - coldest, endpoint=False), np.full(coldest, last))
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,8 @@ class Bucketful:
 Odds = tuple[FloatArray, BoolArray, BoolArray]
 """What every value weighs for every person of a bucket, whether it is possible, and who has not settled."""
 Weigh = Callable[[Bucketful, np.random.Generator], Odds | None]
+Walk = Callable[[FloatArray, int, Int64Array], float]
+"""Goes on from the world where it is: costs, seed, and counts of who has which value; how many are broken when cold."""
 
 
 def weighed(
@@ -112,19 +131,52 @@ def counted(weight: FloatArray) -> Odds:
     return weight, weight > 0, np.zeros(len(weight), dtype=np.bool_)
 
 
-def drawn(walks: Int64Array, broken: Sequence[float]) -> Odds:
-    """Odds of worlds that were drawn: `[walk, all or those that break nothing, person, value]`.
+def drawn(begin: Callable[[int], Walk], bucket: Bucketful, effort: Effort, rng: np.random.Generator) -> Odds:
+    """Odds of worlds that are drawn by walks, each of which begins anywhere by its seed.
 
-    Where every walk met enough that break nothing no others count; else all do, those that break little the most. A
-    walk that got stuck, where worlds break far more than in another one, does not count, but for what has settled.
+    A walk that gets stuck while it cools down, where worlds break far more than in another one, does not count. Where
+    every other met enough that break nothing no others count; else all do, those that break little the most. Whose
+    probabilities differ from walk to walk has not settled, nor has anybody where only one walk is left.
     """
-    whole = walks[:, 1, 0].sum(axis=1).min() >= _ENOUGH
-    counts = walks[:, int(whole)]
+    n = len(bucket.world)
+    found: list[tuple[float, Walk]] = []
+    while len(through := _through(found)) < effort.walks and len(found) < _STARTS * effort.walks:
+        more = [begin(_seed(rng)) for _ in range(effort.walks - len(through))]
+        broken, _ = _walked(more, effort.cooling(n), bucket, rng)
+        found += zip(broken, more, strict=True)
+    _, counts = _walked(through, effort.going_on(n), bucket, rng)
+    whole = counts[:, 1, 0].sum(axis=1).min() >= _ENOUGH
+    counts = counts[:, int(whole)]
     likely = counts / counts.sum(axis=2, keepdims=True)
-    drift = np.abs(likely[::2].mean(axis=0) - likely[1::2].mean(axis=0))
-    through = np.array(broken) <= _STUCK * (min(broken) + 1.0)
-    weight = counts[through].sum(axis=0) + _SELDOM
-    return weight, np.ones_like(weight, dtype=np.bool_), drift.max(axis=1) > UNSETTLED
+    off = np.ones((len(likely[0]), 1))
+    if len(likely) > 1:
+        off = 2.0 * likely.std(axis=0, ddof=1) / np.sqrt(len(likely))
+    weight = counts.sum(axis=0) + _SELDOM
+    return weight, np.ones_like(weight, dtype=np.bool_), off.max(axis=1) > UNSETTLED
+
+
+def _walked(
+    walks: Sequence[Walk], costs: FloatArray, bucket: Bucketful, rng: np.random.Generator
+) -> tuple[list[float], Int64Array]:
+    """Go on with all walks: what each breaks when cold, and counts of all worlds and of those that break nothing.
+
+    The counts are `[walk, which of the two, person, value]`.
+    """
+    n, w = bucket.world.shape
+    counts = np.zeros((len(walks), 2, n * w, w), dtype=np.int64)
+    tasks = [(walk, _seed(rng), own) for walk, own in zip(walks, counts, strict=True)]
+    broken = side_by_side(lambda task: task[0](costs, task[1], task[2]), tasks)
+    return broken, counts[:, :, bucket.real]
+
+
+def _through(found: Sequence[tuple[float, Walk]]) -> list[Walk]:
+    """The walks that did not get stuck."""
+    least = min((broken for broken, _ in found), default=0.0)
+    return [walk for broken, walk in found if broken <= _STUCK * (least + 1.0)]
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
 
 
 def true_world(history: History, bucket: AlikeGroups) -> Int64Array:

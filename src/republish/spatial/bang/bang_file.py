@@ -24,11 +24,11 @@ from republish.requirements import KAnonymity, Whole, compile_rules
 from republish.requirements.base import Rules
 from republish.requirements.rules import satisfied
 from republish.spatial._key_bits import locate, parents_of, truncated
-from republish.spatial._threads import in_chunks, side_by_side, threads
 from republish.spatial.bang._repair import dissolve, histograms_of
 from republish.spatial.bang._split import Demand, Points, split_all
 from republish.spatial.cube import Cube, LinearScale, cells
 from republish.spatial.keys import interleave, key_order
+from republish.threads import in_chunks, side_by_side, threads
 
 _GRAIN = 20_000
 _MOST_LEVELS = 32_000

@@ -20,7 +20,6 @@ from republish.arrays import FloatArray, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.microdata import Axis
 from republish.requirements.base import Rules
-from republish.spatial._threads import in_chunks, side_by_side, threads
 from republish.spatial.bang.bang_file import BangIndex, Sensitive, size_rules
 from republish.spatial.dendrogram._boxes import BlockBoxes, bounds
 from republish.spatial.dendrogram._cut import cut_by_rules, cut_by_size, node_sizes
@@ -28,6 +27,7 @@ from republish.spatial.dendrogram._density import merge_dense
 from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
 from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
 from republish.spatial.extents import axis_arrays
+from republish.threads import in_chunks, side_by_side, threads
 
 MERGES = ("penalty", "density")
 _FEWEST = 5_000

@@ -12,6 +12,7 @@ import numba
 _FEWEST = 50_000
 
 _Part = TypeVar("_Part")
+_Result = TypeVar("_Result")
 
 
 def threads() -> int:
@@ -26,12 +27,10 @@ def in_chunks(rows: int, work: Callable[[int, int], object], fewest: int = _FEWE
     side_by_side(lambda part: work(*part), pairwise(bounds))
 
 
-def side_by_side(work: Callable[[_Part], object], parts: Iterable[_Part]) -> None:
-    """Call `work` for every part, several at a time."""
+def side_by_side(work: Callable[[_Part], _Result], parts: Iterable[_Part]) -> list[_Result]:
+    """Call `work` for every part, several at a time; what it returns, in the order of the parts."""
     given = list(parts)
     if len(given) < 2 or threads() < 2:
-        for part in given:
-            work(part)
-        return
+        return [work(part) for part in given]
     with ThreadPoolExecutor(threads()) as pool:
-        list(pool.map(work, given))
+        return list(pool.map(work, given))
