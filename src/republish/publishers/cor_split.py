@@ -170,11 +170,12 @@ class CorSplit(SignaturePublisher):
         if self.p is None or self.L is None or self.h is None:
             if given:
                 raise PolicyError(
-                    f"p, L and h must be given together, found {' and '.join(given)} alone; give all three, or none"
+                    f"the parameters p, L and h must be given together, found {' and '.join(given)} alone; give "
+                    "all three, or none"
                 )
             return None
         if isinstance(self.p, bool) or isinstance(self.h, bool) or not _whole(self.L):
-            raise PolicyError("p and h must be numbers and L a whole number; give them so")
+            raise PolicyError("the parameters p and h must be numbers and L a whole number; give them so")
         return n_choose(self.p, self.L, self.m, self.h)
 
     @property
