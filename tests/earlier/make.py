@@ -31,7 +31,11 @@ PARAMETERS: dict[str, tuple[str, dict[str, str], str]] = {
     "rplus-tree": ("rplus-tree", {"k": "5"}, ""),
     "m-invariance": ("m-invariance", {"m": "3", "membership": "nearest"}, ""),
     "tau-safety": ("tau-safety", {"m": "3", "membership": "nearest"}, ""),
-    "cor-split": ("cor-split", {"m": "3", "n": "2", "pad": "true", "membership": "nearest"}, ""),
+    "cor-split": (
+        "cor-split",
+        {"m": "3", "n": "2", "pad": "true", "membership": "nearest", "assignment": "new", "cell": "8"},
+        "",
+    ),
     "cohorts": ("cohorts", {"membership": "nearest"}, ""),
     "js-reduce": ("js-reduce", {}, ""),
     "bayframe": ("bayframe", {}, ""),

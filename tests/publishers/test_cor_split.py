@@ -31,7 +31,7 @@ from republish.publishers import make_publisher, stored_parameters
 from republish.publishers.cor_split import CorSplit
 from republish.secret import Secret
 
-WAYS = ({"membership": "nearest"}, {}, {"zone": 6})
+WAYS = ({"membership": "nearest"}, {}, {"zone": 6}, {"membership": "nearest", "cell": 8, "assignment": "new"})
 
 SCHEMA = Schema("id", [Number("age"), Number("zip"), Category("gender")], "dx")
 SECRET = Secret.from_text("the same for all tests of cor-split")
@@ -451,6 +451,8 @@ def test_what_p_l_and_h_promise_can_be_said_again() -> None:
         ({"p": True, "L": 24, "h": 0.1}, "p and h must be numbers"),
         ({"p": 0.04, "L": 24, "h": 0.0}, "h must lie above 0"),
         ({"retire": 1}, "retire must be true or false"),
+        ({"cell": 0}, "cell must be a whole number of at least 1"),
+        ({"assignment": "nearest"}, "assignment must be existing or new"),
     ],
 )
 def test_wrong_p_l_and_h_are_refused(wrong: dict[str, float], why: str) -> None:

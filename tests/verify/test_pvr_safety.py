@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from republish import BrokenPromise, CannotPublish, Number, Schema, Series
+from republish.parts import Here
 from republish.publishers.breach import breach_probability
 from republish.publishers.cor_split import CorSplit
 from republish.verify.pvr_safety import pvr_safe, within_lifespan
@@ -87,6 +88,7 @@ def test_people_are_retired_after_so_many_releases_until_their_value_changes(tmp
     assert left_out == [0, 0, 60, 84, 60]
     found = series.verify()
     assert found.holds
+    assert series.verify(engine=Here(parts=2)).as_dict() == found.as_dict()
     assert [check.meaning for check in found.releases[3].checks if check.promise.startswith("lifespan")] == [
         "Nobody is published more than 2 times with one value. 60 people were published so often before, and are left "
         "out."

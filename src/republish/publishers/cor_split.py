@@ -7,16 +7,19 @@ with degree n (see `republish.inference.hc_safety`) with respect to every earlie
 
 What the paper leaves open, or where more can be had, is done as follows.
 
-- Halving. A bucket is halved again and again, each time along the quasi-identifier that leaves the smallest
-  semi-perimeters, down to single groups. The lists of a whole bucket, which Cor-Partition (Fig. 5) deals from, are
-  alike in one quasi-identifier and mixed in all others: dealt from lists of eight groups, counts are a quarter less
-  precise on large tables.
-- Exchanges take the place of temporary discards: an unsafe group swaps members of equal value with one of the groups
-  that lie shortly before or after it, such that both are safe and small. Only where no swap helps are groups merged, up
-  to five of them, the one that adds least first: merging is what makes a value occur more than once in a group, and
-  costs precision.
+- Cells. A bucket is first halved again and again, each time along the quasi-identifier that leaves the smallest
+  semi-perimeters, down to cells of at most `cell` groups; Cor-Partition (Fig. 5) works in each cell. The lists of
+  a whole bucket would be alike in one quasi-identifier and mixed in all others. With 1, the default, nothing is left to
+  lists: dealt from those of eight groups, counts are up to a third less precise on large tables.
+- Temporary discards. Only a member who was with most of the others in the release that makes the group unsafe
+  is worth replacing; among those one is drawn at random, and the next of the same value takes her place.
+- Where discards do not help in any list, the group is put aside until its bucket is dealt. Then it swaps members
+  of equal value with one of the groups dealt shortly before or after, such that both are safe and small. Only
+  where no swap helps are groups merged, up to five of them, the one that adds least first: merging is what
+  makes a value occur more than once in a group, and costs precision.
 - Newcomers whom balancing leaves join existing buckets, the highest first, one of each value at a time, as long as
-  the rest stays m-eligible; only the rest gets new signatures. So signatures are few, and buckets large.
+  the rest stays m-eligible; only the rest gets new signatures (phase 3). So signatures are fewer, and buckets larger.
+  With `assignment` "new" all of them get new ones; so it was in series made before.
 - Counterfeits are the last resort. A member replaced by a counterfeit must still be published, in a balanced
   group. So the unsafe group is parted into two, each filled up with a counterfeit for every member that it left to
   the other: as many counterfeits as the signature has values. That is the least possible, because a bucket stays
@@ -94,6 +97,9 @@ class CorSplit(SignaturePublisher):
     compromised with probability `p`; n is chosen so where it is not given, else it is 3. Nobody is published more than
     `L` times with one value: with `retire` people are left out then, otherwise their view is refused.
 
+    Newcomers whom no gap takes join existing sets of values first, with `assignment` "new" never; buckets are halved
+    down to `cell` groups, which are dealt from lists.
+
     With `theta`, the text of `PossibleValues`, people hide only among values that are possible for all of them.
 
     With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature, 100
@@ -111,6 +117,8 @@ class CorSplit(SignaturePublisher):
     h: float | None = None
     retire: bool = True
     theta: str = ALL
+    assignment: str = "existing"
+    cell: int = 1
 
     name: ClassVar[str] = "cor-split"
     paper: ClassVar[str] = (
@@ -118,7 +126,13 @@ class CorSplit(SignaturePublisher):
         "and compromised tuples"
     )
     groups_of_zone: ClassVar[int] = 100
-    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
+    unsaid: ClassVar[dict[str, Any]] = {
+        "membership": "nearest",
+        "assignment": "new",
+        "cell": 8,
+        "retire": True,
+        "theta": ALL,
+    }
     cell_parameters: ClassVar[tuple[str, ...]] = ("theta",)
     summary: ClassVar[str] = (
         "Keeps everyone among the same values, and never relates fewer than n people over time."
@@ -139,6 +153,10 @@ class CorSplit(SignaturePublisher):
                 f"p={self.p:g} and L={self.L}, found {n}; leave n out, or raise h"
             )
         object.__setattr__(self, "n", n)
+        if self.assignment not in ("existing", "new"):
+            raise PolicyError(f"{self.name}: assignment must be existing or new; choose one")
+        if not _whole(self.cell) or self.cell < 1:
+            raise PolicyError(f"{self.name}: cell must be a whole number of at least 1; choose one")
         if self.theta != ALL:
             object.__setattr__(self, "theta", PossibleValues.of(self.theta).text)
         for name, found in (("pad", self.pad), ("retire", self.retire)):
@@ -152,11 +170,12 @@ class CorSplit(SignaturePublisher):
         if self.p is None or self.L is None or self.h is None:
             if given:
                 raise PolicyError(
-                    f"p, L and h must be given together, found {' and '.join(given)} alone; give all three, or none"
+                    f"the parameters p, L and h must be given together, found {' and '.join(given)} alone; give "
+                    "all three, or none"
                 )
             return None
         if isinstance(self.p, bool) or isinstance(self.h, bool) or not _whole(self.L):
-            raise PolicyError("p and h must be numbers and L a whole number; give them so")
+            raise PolicyError("the parameters p and h must be numbers and L a whole number; give them so")
         return n_choose(self.p, self.L, self.m, self.h)
 
     @property
@@ -230,7 +249,7 @@ class CorSplit(SignaturePublisher):
         buckets = self._filled(coming, rng) if self.possible is None else self._filled_apart(coming, rng)
         if self.deals:
             view = in_order_of_pseudonyms(view)
-        entries = _entries(view, memory, buckets, self.degree)
+        entries = self._entries(view, memory, buckets)
         made = partition(
             entries,
             _sorted(entries, buckets),
@@ -254,7 +273,11 @@ class CorSplit(SignaturePublisher):
         view, memory, past, keeps = coming
         # With padding, whoever fills a gap saves a counterfeit; without, the rest must stay m-eligible.
         filling = FillOptions(
-            eligible=not self.pad, pad=self.pad, existing=True, instead="pad=true", possible=possible
+            eligible=not self.pad,
+            pad=self.pad,
+            existing=self.assignment == "existing",
+            instead="pad=true",
+            possible=possible,
         )
         if not self.deals:
             return fill_buckets(view, past, keeps, self.m, rng, filling)
@@ -275,6 +298,18 @@ class CorSplit(SignaturePublisher):
             rows = np.flatnonzero(of_row == number)
             made.append(self._filled(coming.only(rows), rng, codes).of_rows(rows))
         return joined(made)
+
+    def _entries(self, view: Microdata, memory: Memory, buckets: Buckets) -> Entries:
+        """Return the entries as the kernel reads them; the history of a person begins with the life she lives."""
+        real = np.flatnonzero(buckets.row >= 0)
+        row = buckets.row[real]
+        points = np.full((len(buckets.row), len(view.axes)), NOWHERE)
+        points[real] = view.points.T[row]
+        step = np.array([0.0 if axis.kind_code == INTERVAL else 1.0 for axis in view.axes], dtype=np.float64)
+        of_row = _history(view, memory)
+        history = np.zeros((len(buckets.row), of_row.shape[1]), dtype=np.int32)
+        history[real] = of_row[row]
+        return Entries(points, view.widths, step, history, self.degree, self.cell)
 
     def remember(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Return the memory with everyone's signature and the groups of the life she lives, of all releases."""
@@ -314,19 +349,6 @@ def _require_possible(coming: _Coming, of_row: IntArray, allowed: BoolArray) -> 
 
 def _whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
-
-
-def _entries(view: Microdata, memory: Memory, buckets: Buckets, n: int) -> Entries:
-    """Return the entries as the kernel reads them; the history of a person begins with the life she lives."""
-    real = np.flatnonzero(buckets.row >= 0)
-    row = buckets.row[real]
-    points = np.full((len(buckets.row), len(view.axes)), NOWHERE)
-    points[real] = view.points.T[row]
-    step = np.array([0.0 if axis.kind_code == INTERVAL else 1.0 for axis in view.axes], dtype=np.float64)
-    of_row = _history(view, memory)
-    history = np.zeros((len(buckets.row), of_row.shape[1]), dtype=np.int32)
-    history[real] = of_row[row]
-    return Entries(points, view.widths, step, history, n)
 
 
 def _history(view: Microdata, memory: Memory) -> Int32Array:

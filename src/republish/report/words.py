@@ -147,6 +147,7 @@ PARAMETERS = {
     "L": "how often a person is published with one value at most; given together with p and h",
     "h": "what the probability of a breach stays below, by the paper's formula; given together with p and L",
     "retire": "whether people are left out once they were published L times; otherwise such a view is refused",
+    "cell": "groups are dealt from lists of people in parts of so many",
     "theta": "which values are possible for whom, so that nobody hides among others; not shown here",
     "strict": "whether rows with equal values always stay together",
     "bt": "width of what an adversary knows, and how much she may learn",
@@ -178,6 +179,9 @@ PARAMETERS = {
 PARAMETERS_OF = {
     "banga": {"m": "fewest rows of a block that groups are merged from"},
     "rplus-tree": {"m": "fewest rows of a leaf; 0: k"},
+    "cor-split": {
+        "assignment": "whether newcomers join existing sets of values first, or always get new ones"
+    },
     "cohorts": {"m": "no value has more than one row in m of a group"},
     "value-blind": {
         "m": "no value has more than one life in m of a batch",

@@ -256,6 +256,30 @@ def test_roles_are_proposed_and_a_wrong_choice_is_explained(client: TestClient) 
     assert "choose another name" in again.text
 
 
+def test_a_series_whose_degree_the_limits_choose_is_made(folder: Path, client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    assert 'id="p-cor-split-L" name="cor-split.L" value=""' in page.text  # type: ignore[attr-defined]
+    fields = {
+        "name": "at most so often",
+        "publisher": "cor-split",
+        "cor-split.m": "3",
+        "cor-split.n": "",
+        "cor-split.p": ".04",
+        "cor-split.L": "6",
+        "cor-split.h": "",
+        "column": ["patient", "age", "weight", "diagnosis"],
+        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+        "kind": ["category", "number", "number", "category"],
+    }
+    again = client.post(page.url.path, data=fields, headers={"X-CSRF-Token": csrf(client)})  # type: ignore[attr-defined]
+    assert "p, L and h must be given together" in again.text
+    assert 'name="cor-split.L" value="6"' in again.text
+    post(client, page.url.path, **fields | {"cor-split.h": ".1"})  # type: ignore[attr-defined]
+    series = rp.Series.open(folder / "at most so often")
+    assert series.policy.publisher == rp.CorSplit(3, 2, p=0.04, L=6, h=0.1)
+    series.ledger.close()
+
+
 def test_what_is_recommended_is_chosen_unless_something_else_is_and_says_why(
     folder: Path, client: TestClient
 ) -> None:

@@ -2,7 +2,8 @@
 
 The entries of a bucket lie sorted along every axis, value after value. A node of the halving is a
 contiguous range with the same number of entries for each of its `s` values, in every axis alike; halving it
-is one stable pass. What is left in the end is one entry of each value: a group.
+is one stable pass. Inside a cell the entries of a value form a doubly linked list per axis, so that the first
+one left and the next one after any are found at once.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from republish.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from republish.inference.hc_safety import correlated
+from republish.arrays import FloatArray, Int32Array, Int64Array
+from republish.inference.hc_safety import correlated, most_common
 from republish.kernels import kernel
 
 NOWHERE = np.inf
@@ -33,6 +34,7 @@ class Entries(NamedTuple):
         step: 0 for numbers, 1 for categories: what a value counts beyond the difference of two.
         history: `history[e, r]`, the person's group in earlier release r, 0 for none.
         n: the degree of hc-safety.
+        cell: the most groups that are dealt from one set of lists.
     """
 
     points: FloatArray
@@ -40,6 +42,7 @@ class Entries(NamedTuple):
     step: FloatArray
     history: Int32Array
     n: int
+    cell: int
 
 
 class CorPartition(NamedTuple):
@@ -53,12 +56,13 @@ class CorPartition(NamedTuple):
 class _Bench(NamedTuple):
     """What one bucket at a time is worked on with; the s entries of its g-th group begin at `hands[g * s]`.
 
-    A group is safe, stuck (not yet safe) or joined with others under one `label`. `right` are the entries that a cut
-    moves to the right.
+    A group is safe, stuck (not yet safe) or joined with others under one `label`. Row a of `links` leads to
+    the entry before along axis a, row `axes + a` to the entry after.
     """
 
     order: Int64Array
-    right: BoolArray
+    links: Int64Array
+    head: Int64Array
     hands: Int64Array
     fate: Int64Array
     label: Int64Array
@@ -75,14 +79,15 @@ def partition(
     Bucket b has `sizes[b]` values and `heights[b]` entries of each; `order[a]` holds the entries bucket after
     bucket, value after value, sorted along axis a, and is permuted.
     """
-    count = order.shape[1]
+    axes, count = order.shape
     widest, largest = 1, 1
     for b in range(sizes.size):
         widest = max(widest, sizes[b])
         largest = max(largest, sizes[b] * heights[b])
     bench = _Bench(
         order,
-        np.empty(count, np.bool_),
+        np.empty((2 * axes, count), np.int64),
+        np.empty((axes, widest), np.int64),
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
@@ -104,19 +109,16 @@ def partition(
 
 @kernel
 def _deal_bucket(entries: Entries, bench: _Bench, begin: int, s: int, groups: int) -> None:
-    """Halve the bucket down to single groups, from left to right."""
+    """Halve the bucket down to cells, from left to right, and deal each cell into groups."""
     stack = np.empty((64, 2), np.int64)
     stack[0, 0], stack[0, 1] = begin, groups
     depth = 1
     while depth > 0:
         depth -= 1
         first, layers = stack[depth, 0], stack[depth, 1]
-        if layers == 1:
-            g = (first - begin) // s
-            hand = bench.hands[g * s : (g + 1) * s]
-            _copy(bench.order[0, first : first + s], hand)
-            unsafe = correlated(entries.history, hand, s, entries.n) >= 0
-            bench.fate[g], bench.label[g] = _STUCK if unsafe else _SAFE, g
+        if layers <= entries.cell:
+            _link(bench, first, s, layers)
+            _deal(entries, bench, s, (first - begin) // s, layers)
             continue
         left = layers // 2
         _halve(entries, bench, first, s, layers)
@@ -136,20 +138,96 @@ def _halve(entries: Entries, bench: _Bench, first: int, s: int, layers: int) -> 
         size = _extent(entries, node, layers, left) + _extent(entries, node[left:], layers, layers - left)
         if size < least:
             axis, least = a, size
+    right = bench.links[0]
     for v in range(s):
         for i in range(layers):
-            bench.right[bench.order[axis, first + v * layers + i]] = i >= left
+            right[bench.order[axis, first + v * layers + i]] = i >= left
     for a in range(axes):
         to_left, to_right = 0, s * left
         for i in range(first, first + s * layers):
             entry = bench.order[a, i]
-            if bench.right[entry]:
+            if right[entry]:
                 bench.scratch[to_right] = entry
                 to_right += 1
             else:
                 bench.scratch[to_left] = entry
                 to_left += 1
         _copy(bench.scratch[: s * layers], bench.order[a, first : first + s * layers])
+
+
+@kernel
+def _link(bench: _Bench, first: int, s: int, layers: int) -> None:
+    """Link the entries of each value of a cell along every axis."""
+    axes = bench.order.shape[0]
+    for a in range(axes):
+        for v in range(s):
+            last = _NONE
+            for i in range(first + v * layers, first + (v + 1) * layers):
+                entry = bench.order[a, i]
+                bench.links[a, entry] = last
+                bench.links[axes + a, entry] = _NONE
+                if last == _NONE:
+                    bench.head[a, v] = entry
+                else:
+                    bench.links[axes + a, last] = entry
+                last = entry
+
+
+@kernel
+def _deal(entries: Entries, bench: _Bench, s: int, dealt: int, layers: int) -> None:
+    """Make one group a layer: of the safe ones that the axes offer, the one with the smallest semi-perimeter."""
+    axes = bench.order.shape[0]
+    hand = bench.scratch[:s]
+    for g in range(dealt, dealt + layers):
+        chosen = bench.hands[g * s : (g + 1) * s]
+        least, fate = np.inf, _STUCK
+        for a in range(axes):
+            _copy(bench.head[a, :s], hand)
+            found = _SAFE if _make_safe(entries, bench.links[axes + a], hand, bench.state) else _STUCK
+            if found == _STUCK:
+                _copy(bench.head[a, :s], hand)
+            size = _extent(entries, hand, s, s)
+            if found < fate or (found == fate and size < least):
+                least, fate = size, found
+                _copy(hand, chosen)
+            if g == dealt + layers - 1:
+                break  # what is left is the same along every axis
+        bench.fate[g], bench.label[g] = fate, g
+        for a in range(axes):
+            for v in range(s):
+                before, after = bench.links[a, chosen[v]], bench.links[axes + a, chosen[v]]
+                if before == _NONE:
+                    bench.head[a, v] = after
+                else:
+                    bench.links[axes + a, before] = after
+                if after != _NONE:
+                    bench.links[a, after] = before
+
+
+@kernel
+def _make_safe(entries: Entries, after: Int64Array, hand: Int64Array, state: Int64Array) -> bool:
+    """Replace members that were together before by the next of their value until the hand is safe.
+
+    Every step goes forward in a list, so it ends; false where no such member has a next one.
+    """
+    history, s = entries.history, hand.size
+    while True:
+        release = correlated(history, hand, s, entries.n)
+        if release < 0:
+            return True
+        group, _ = most_common(history, hand, release, s - entries.n)
+        choices = 0
+        for v in range(s):
+            choices += history[hand[v], release] == group and after[hand[v]] != _NONE
+        if choices == 0:
+            return False
+        pick = _random(state, choices)
+        for v in range(s):
+            if history[hand[v], release] == group and after[hand[v]] != _NONE:
+                if pick == 0:
+                    hand[v] = after[hand[v]]
+                    break
+                pick -= 1
 
 
 @kernel
