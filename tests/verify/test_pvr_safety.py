@@ -90,8 +90,8 @@ def test_people_are_retired_after_so_many_releases_until_their_value_changes(tmp
     assert found.holds
     assert series.verify(engine=Here(parts=2)).as_dict() == found.as_dict()
     assert [check.meaning for check in found.releases[3].checks if check.promise.startswith("lifespan")] == [
-        "Nobody is published more than 2 times with one value. 60 people were published so often before, and are left "
-        "out."
+        "Nobody is published more than 2 times while the value stays the same. 60 people were published so often "
+        "before, and are left out."
     ]
 
 
@@ -99,7 +99,7 @@ def test_a_release_is_refused_where_nobody_is_to_be_retired(tmp_path: Path) -> N
     series = series_of(tmp_path / "s", retire=False)
     for _ in range(2):
         series.publish(view(range(60)))
-    with pytest.raises(CannotPublish, match="more than L=2 times with one value; 60 people"):
+    with pytest.raises(CannotPublish, match="more than L=2 times while the value stays the same; 60 people"):
         series.publish(view(range(90)))
     assert series.publish(view(range(60, 90)), meant=["new-people"]).number == 3
 

@@ -43,7 +43,7 @@ class PossibleValues:
         """What a text says, which `text` gives back."""
         try:
             document = json.loads(text)
-        except ValueError:
+        except (ValueError, TypeError):
             raise PolicyError(_FORM) from None
         if isinstance(document, dict) and len(document) == 1:
             ((column, cells),) = document.items()

@@ -95,7 +95,7 @@ class CorSplit(SignaturePublisher):
 
     With `p`, `L` and `h`, all three, the probability of a breach is below `h` by the paper's formula, everyone being
     compromised with probability `p`; n is chosen so where it is not given, else it is 3. Nobody is published more than
-    `L` times with one value: with `retire` people are left out then, otherwise their view is refused.
+    `L` times while her value stays: with `retire` people are left out then, otherwise their view is refused.
 
     Newcomers whom no gap takes join existing sets of values first, with `assignment` "new" never; buckets are halved
     down to `cell` groups, which are dealt from lists.
@@ -196,7 +196,10 @@ class CorSplit(SignaturePublisher):
     @property
     def undivided(self) -> str | None:
         if self.possible is not None and not self.pad:
-            return f"{self.name} with `theta` asks for newcomers who are m-eligible among their like; with pad=true"
+            return (
+                f"{self.name} with `theta` and without `pad` needs newcomers who are m-eligible among all those with "
+                "the same possible values"
+            )
         return super().undivided
 
     @property
@@ -233,9 +236,9 @@ class CorSplit(SignaturePublisher):
         spent = np.count_nonzero(_history(view, memory), axis=1) >= self.L
         if spent.any() and not self.retire:
             raise CannotPublish(
-                f"nobody may be published more than L={self.L} times with one value; {np.count_nonzero(spent)} people "
-                "of this view were published so often; leave them out, or start a new series with a larger L, or with "
-                "retire=true, which leaves them out"
+                f"nobody may be published more than L={self.L} times while the value stays the same; "
+                f"{np.count_nonzero(spent)} people of this view were published so often; leave them out, or start a "
+                "new series with a larger L, or with retire=true, which leaves them out"
             )
         made = self._published(view.only(np.flatnonzero(~spent)), memory, rng)
         group = np.full(view.rows, SUPPRESSED, dtype=np.int32)

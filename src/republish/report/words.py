@@ -144,7 +144,7 @@ PARAMETERS = {
     "compromised": "share of people whose values an adversary is taken to know",
     "pad": "whether counterfeits help out where values are too uneven",
     "p": "probability that an adversary knows somebody's value; together with L and h it chooses n",
-    "L": "how often a person is published with one value at most; given together with p and h",
+    "L": "how often a person is published at most while the value stays the same; given together with p and h",
     "h": "what the probability of a breach stays below, by the paper's formula; given together with p and L",
     "retire": "whether people are left out once they were published L times; otherwise such a view is refused",
     "cell": "groups are dealt from lists of people in parts of so many",

@@ -84,7 +84,7 @@ _MEANING = {
         "By the formula of Cor-Split's paper a breach is less likely than the limit: each of its two inferences is "
         "made once. Whoever goes on from what was excluded finds more."
     ),
-    "lifespan": "Nobody is published more than n times with one value.",
+    "lifespan": "Nobody is published more than n times while the value stays the same.",
 }
 
 

@@ -1,6 +1,6 @@
 """How often everyone is published in one life, and what Cor-Split's paper then says of a breach; imports no publisher.
 
-- `lifespan=L`: nobody is published more than L times with one value, over absences too.
+- `lifespan=L`: nobody is published more than L times while the value stays the same, over absences too.
 - `pvr-safety=h@p`: where everyone is compromised with probability p, the probability that all m - 1 false values of a
   life are excluded is below h for every life so far (Def. 9), with the m and n of the other promises (Lemma 3):
 
