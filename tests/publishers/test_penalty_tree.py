@@ -1,4 +1,4 @@
-"""BangA as a publisher: what its groups hold, and many k from one index."""
+"""The penalty tree as a publisher: what its groups hold, and many k from one index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.publishers import make_publisher
-from republish.publishers.banga import BangA
+from republish.publishers.penalty_tree import PenaltyTree
 
 SCHEMA = Schema(None, [Number("a"), Number("b"), Category("c")], "dx")
 
@@ -41,19 +41,17 @@ def penalty(table, group) -> float:
     return total
 
 
-@pytest.mark.parametrize("merge", ["penalty", "density"])
 @pytest.mark.parametrize("m", [1, 5])
-def test_groups_have_k_rows(merge: str, m: int) -> None:
-    grouping = BangA(5, m=m, merge=merge).publish(view(), None, np.random.default_rng(0))
+def test_groups_have_k_rows(m: int) -> None:
+    grouping = PenaltyTree(5, m=m).publish(view(), None, np.random.default_rng(0))
     assert grouping.suppressed == 0
     assert np.bincount(grouping.group).min() >= 5
 
 
-@pytest.mark.parametrize("merge", ["penalty", "density"])
 @pytest.mark.parametrize("asked", [LDiversity(3), TCloseness(0.3)])
-def test_groups_satisfy_what_is_asked(merge: str, asked) -> None:
+def test_groups_satisfy_what_is_asked(asked) -> None:
     table = view()
-    grouping = BangA(5, (asked,), merge=merge).publish(table, None, np.random.default_rng(0))
+    grouping = PenaltyTree(5, (asked,)).publish(table, None, np.random.default_rng(0))
     counts = np.zeros((grouping.groups, len(table.values)), dtype=np.int64)
     np.add.at(counts, (grouping.group, table.codes), 1)
     assert counts.sum(axis=1).min() >= 5
@@ -62,7 +60,7 @@ def test_groups_satisfy_what_is_asked(merge: str, asked) -> None:
 
 def test_one_index_gives_every_k() -> None:
     table = view()
-    clustered = BangA(5).index(table)
+    clustered = PenaltyTree(5).index(table)
     before = None
     for k in (5, 10, 50, 100, 1000):
         group = clustered.release(k).group
@@ -75,13 +73,13 @@ def test_one_index_gives_every_k() -> None:
 
 def test_without_k_the_publisher_s_own_is_released() -> None:
     table = view()
-    clustered = BangA(7).index(table, (7,))
-    published = BangA(7).publish(table, None, np.random.default_rng(0))
+    clustered = PenaltyTree(7).index(table, (7,))
+    published = PenaltyTree(7).publish(table, None, np.random.default_rng(0))
     assert np.array_equal(clustered.release().group, published.group)
 
 
-@pytest.mark.parametrize("publisher", [BangA(5), BangA(10, m=4)])
-def test_k_below_that_of_the_publisher_is_refused(publisher: BangA) -> None:
+@pytest.mark.parametrize("publisher", [PenaltyTree(5), PenaltyTree(10, m=4)])
+def test_k_below_that_of_the_publisher_is_refused(publisher: PenaltyTree) -> None:
     clustered = publisher.index(view())
     assert np.bincount(clustered.release(publisher.k).group).min() >= publisher.k
     for k in (1, publisher.m, publisher.k - 1):
@@ -97,7 +95,7 @@ def test_k_below_that_of_the_publisher_is_refused(publisher: BangA) -> None:
 def test_groups_are_narrower_and_smaller_than_mondrian_s(k: int) -> None:
     """Narrower always; smaller unless halving the number of rows again and again happens to end just above k."""
     table = view(5000)
-    ours = BangA(k).publish(table, None, np.random.default_rng(0)).group
+    ours = PenaltyTree(k).publish(table, None, np.random.default_rng(0)).group
     theirs = Mondrian(k).publish(table, None, np.random.default_rng(0)).group
     assert penalty(table, ours) < penalty(table, theirs)
     assert (np.bincount(ours) ** 2).sum() < (np.bincount(theirs) ** 2).sum()
@@ -105,9 +103,9 @@ def test_groups_are_narrower_and_smaller_than_mondrian_s(k: int) -> None:
 
 def test_what_the_whole_view_does_not_reach_is_refused() -> None:
     with pytest.raises(CannotPublish, match="k=50"):
-        BangA(50).publish(view(40), None, np.random.default_rng(0))
+        PenaltyTree(50).publish(view(40), None, np.random.default_rng(0))
     with pytest.raises(CannotPublish, match="l=9"):
-        BangA(5, (LDiversity(9),)).publish(view(40), None, np.random.default_rng(0))
+        PenaltyTree(5, (LDiversity(9),)).publish(view(40), None, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,6 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
         {"k": 0},
         {"m": 0},
         {"m": 6},
-        {"merge": "magic"},
         {"m": True},
         {"bits": -1},
         {"bits": 0},
@@ -127,12 +124,12 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
 )
 def test_parameters_that_mean_nothing_are_refused(wrong) -> None:
     with pytest.raises(PolicyError):
-        BangA(**{"k": 5, **wrong})
+        PenaltyTree(**{"k": 5, **wrong})
 
 
 def test_rows_between_break_points_stay_together() -> None:
     table = view()
-    index = BangA(5, scales={"b": [500], "c": ["y"]}, bits={"a": 0}).index(table, (5,)).index
+    index = PenaltyTree(5, scales={"b": [500], "c": ["y"]}, bits={"a": 0}).index(table, (5,)).index
     # Two halves of b, the first value of c apart from the others, and rows without a.
     assert index.blocks == len(np.unique(index.keys, axis=1).T) <= 8
     for b in range(index.blocks):
@@ -142,31 +139,33 @@ def test_rows_between_break_points_stay_together() -> None:
 
 def test_a_lower_resolution_has_fewer_blocks() -> None:
     table = view()
-    blocks = [BangA(5, bits=bits).index(table, (5,)).index.blocks for bits in (2, 4, "enough")]
+    blocks = [PenaltyTree(5, bits=bits).index(table, (5,)).index.blocks for bits in (2, 4, "enough")]
     assert blocks[0] < blocks[1] < blocks[2]
 
 
 def test_tables_and_texts_of_scales_are_the_same() -> None:
-    assert BangA(5, bits={"a": 5}, scales={"b": [10, 20]}) == BangA(5, bits="a=5", scales="b=10:20")
-    assert make_publisher("banga", {"bits": "8", "scales": "b=10", "incremental": "true"}) == BangA(
-        5, bits=8, scales={"b": [10]}, incremental=True
+    assert PenaltyTree(5, bits={"a": 5}, scales={"b": [10, 20]}) == PenaltyTree(
+        5, bits="a=5", scales="b=10:20"
     )
+    assert make_publisher(
+        "penalty-tree", {"bits": "8", "scales": "b=10", "incremental": "true"}
+    ) == PenaltyTree(5, bits=8, scales={"b": [10]}, incremental=True)
 
 
 def test_scales_of_columns_that_are_not_there_are_refused() -> None:
     with pytest.raises(PolicyError, match="none"):
-        BangA(5, scales="nobody=1").publish(view(), None, np.random.default_rng(0))
+        PenaltyTree(5, scales="nobody=1").publish(view(), None, np.random.default_rng(0))
 
 
 def test_every_column_but_not_all_may_be_without_bits() -> None:
-    BangA(5, bits={"a": 0, "b": 0}).require_fit(SCHEMA)
+    PenaltyTree(5, bits={"a": 0, "b": 0}).require_fit(SCHEMA)
     with pytest.raises(PolicyError, match="at least one quasi-identifier"):
-        BangA(5, bits={"a": 0, "b": 0, "c": 0}).require_fit(SCHEMA)
+        PenaltyTree(5, bits={"a": 0, "b": 0, "c": 0}).require_fit(SCHEMA)
 
 
 def test_an_index_is_kept_and_grown_on_demand_only() -> None:
     table, rng = view(), np.random.default_rng(0)
-    plain, growing = BangA(5, m=3), BangA(5, m=3, incremental=True)
+    plain, growing = PenaltyTree(5, m=3), PenaltyTree(5, m=3, incremental=True)
     memory = Memory.empty()
     assert plain.remember(table, plain.publish(table, memory, rng), memory) is memory
     first = growing.publish(table, memory, rng)
