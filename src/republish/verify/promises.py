@@ -283,7 +283,7 @@ def hidden_new_values(promise: str, now: AuditedRelease, before: Before) -> tupl
 
 def grown_groups(promise: str, now: AuditedRelease, before: Before) -> Check:
     """Whether everyone of the last release is there with the same value, and every group of it in one group."""
-    stayed = before.last["release"].fill_null(0).to_numpy() == now.number - 1
+    stayed = before.last["release"].eq(now.number - 1).fill_null(False).to_numpy()
     gone = before.present - int(np.count_nonzero(stayed & now.members.someone))
     changed = before.changed(now) & stayed
     pairs = pl.DataFrame({"then": before.last["group"], "now": now.members.group}).filter(pl.Series(stayed))
