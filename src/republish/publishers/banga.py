@@ -47,8 +47,8 @@ class ClusteredView:
     dendrogram: DensityTree
     unit: IntArray
 
-    def release(self, k: int | None = None) -> Grouping:
-        """Return the groups for k, or for that of the publisher, without a new index.
+    def groups(self, k: int | None = None) -> IntArray:
+        """Return the group of every block for k, or for that of the publisher, without a look at the rows.
 
         Groups of a larger k are unions of those of a smaller one.
 
@@ -57,7 +57,11 @@ class ClusteredView:
         """
         k = self.publisher.k if k is None else self.publisher.at_least(k)
         rules = compile_rules(self.publisher.require, self.view.whole)
-        of_block = self.dendrogram.cut(k, rules)[self.unit]
+        return self.dendrogram.cut(k, rules)[self.unit]
+
+    def release(self, k: int | None = None) -> Grouping:
+        """Return the groups for k, as `groups` finds them, in regions as narrow as the rows of each."""
+        of_block = self.groups(k)
         group = of_block[self.index.block]
         return IndexedGrouping(
             group, regions=self._regions(of_block, group), index=self.index, of_block=of_block

@@ -9,6 +9,7 @@ from functools import partial
 import numba
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.metrics import global_certainty_penalty
@@ -80,14 +81,17 @@ def run_blocks(scale: Scale, *, method: str) -> list[Row]:
 
 
 def run_cuts(scale: Scale) -> list[Row]:
-    """Seconds of every further k from one index, and of a new index with blocks of that size."""
+    """Seconds of every further k from one index, and of a new index with blocks of that size.
+
+    Of BangA those of the cut: regions are made as narrow as rows are, and levels found, by looking at the rows.
+    """
     view = customers(scale, clustered=True)
     sizes = [k for k in SIZES if k <= view.rows]
     of_banga, of_tree = BangA(M).index(view), PenaltyTree(M, m=M).index(view, sizes)
     rows: list[Row] = []
     for k in sizes:
         for how, work in (
-            (CUT, partial(of_banga.release, k)),
+            (CUT, partial(of_banga.groups, k)),
             (ANEW, partial(_banga, view, k)),
             (TREE_CUT, partial(of_tree.release, k)),
             (TREE_ANEW, partial(_penalty_tree, view, k)),
@@ -106,8 +110,8 @@ def cells(scale: Scale) -> list[Cell]:
     ]
 
 
-def _banga(view: Microdata, k: int) -> Grouping:
-    return BangA(k, m=k).index(view).release()
+def _banga(view: Microdata, k: int) -> IntArray:
+    return BangA(k, m=k).index(view).groups()
 
 
 def _penalty_tree(view: Microdata, k: int) -> Grouping:
