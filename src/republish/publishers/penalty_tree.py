@@ -5,8 +5,8 @@ blocks are cut in two where the certainty penalty of their bounding boxes falls 
 of that tree gives the groups: at least k rows each that satisfy the requirements. One index serves every k from that
 of the publisher on. Groups are published as the bounding boxes of their rows, which any tool can read.
 
-It began as a reading of BangA (thesis chapter 3), but owes the BANG file nothing but a place to begin: what is better
-than there, and faster, is the tree. `BangA` is the publisher of the thesis.
+It began as a reading of BangA (thesis chapter 3), but owes the BANG file nothing but a place to begin: what makes its
+cells narrower than there is the tree. `BangA` is the publisher of the thesis.
 
 Within a series the regions of the last index can be kept and only mended where rows came, left or moved
 (`incremental`). What is kept are regions without pseudonyms; with m = 1 a region can be one person's cell. When people
