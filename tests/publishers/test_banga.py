@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,18 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
         made(BangA(50), view(40))
     with pytest.raises(CannotPublish, match="l=9"):
         made(BangA(5, (LDiversity(9),)), view(40))
+
+
+def test_an_empty_view_follows_none_but_an_empty_one() -> None:
+    growing, nobody = BangA(5, insert_only=True), view(0)
+    assert made(growing, nobody).groups == 0
+    memory = Memory.empty()
+    people = np.array([[1, 2]], dtype=np.uint64)
+    columns = {name: np.ones(1, dtype=column.dtype) for name, column in memory.columns.items()}
+    with pytest.raises(CannotPublish, match="1 people left"):
+        growing.publish(
+            replace(nobody, people=people[:0]), Memory(people, columns, release=1), np.random.default_rng(0)
+        )
 
 
 def test_nothing_is_kept_unless_rows_are_only_added() -> None:

@@ -97,6 +97,20 @@ def test_a_series_goes_on_after_somebody_was_forgotten(tmp_path: Path, town: Tow
     series.ledger.close()
 
 
+def test_so_it_does_when_whole_groups_were_forgotten(tmp_path: Path, town: Town) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    members = series.members(1)
+    both = members.people[np.isin(members.group, [1, 2])]
+    theirs = pl.Series(np.isin(series.secret().pseudonyms(town.people["id"])[:, 0], both[:, 0]))
+    assert 10 <= theirs.sum() < 60
+    forget(series, town.people.filter(theirs).select("id"))
+    town.people = town.people.filter(~theirs)
+    assert series.publish(town.people).verification.holds
+    assert series.verify().holds
+    series.ledger.close()
+
+
 def test_values_that_were_never_foreseen_are_refused(tmp_path: Path, town: Town) -> None:
     series = series_of(tmp_path / "s", BangA(5, insert_only=True))
     series.publish(town.people)

@@ -157,6 +157,8 @@ class BangA(BlockPartitioner):
             CannotPublish: as `index` says.
         """
         if view.rows == 0:
+            if self.insert_only and isinstance(memory, Memory):
+                _refuse_other_than_inserts(view, memory, np.empty(0, dtype=np.int64))
             none = np.empty((0, len(view.axes)))
             regions = Regions(none, none, np.empty(0, dtype=np.int32))
             return Grouping(group=np.empty(0, dtype=np.int32), regions=regions)
@@ -198,7 +200,7 @@ def _refuse_other_than_inserts(view: Microdata, memory: Memory, place: IntArray)
     gone = memory.size - len(before)
     changed = np.count_nonzero(memory.columns["code"][entry] != view.codes[before])
     group = memory.columns["group"][entry].astype(np.int64)
-    pairs = np.unique(group * (int(place.max()) + 1) + place[before])
+    pairs = np.unique(group * (int(place.max(initial=0)) + 1) + place[before])
     moved = len(pairs) - len(np.unique(group))
     if gone or changed or moved:
         raise CannotPublish(

@@ -153,10 +153,13 @@ def density_tree(
     count = np.bincount(units, weights=index.count, minlength=leaves).astype(np.int64)
     volume = np.bincount(units, weights=volumes(index), minlength=leaves).astype(np.float64)
     first, beside = joined(units, leaves, *neighbours(index))
-    child, space = merged_by_density(count, volume, first, beside)
+    child, space = merged_by_density(
+        np.maximum(count, 1), volume, first, beside
+    )  # a leaf may have lost all points
     size = node_sizes(child, count)
     histograms = _block_histograms(units[index.block], leaves, sensitive)
-    return DensityTree(child, size, *histograms, np.log(size) - np.log(space), first, beside)
+    density = np.log(np.maximum(size, 1)) - np.log(space)
+    return DensityTree(child, size, *histograms, density, first, beside)
 
 
 def dendrogram_of(
