@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from bench import banga, beliefs, generators, mondrian, orders, publish, releases, serial
+from bench import beliefs, generators, mondrian, orders, penalty_tree, publish, releases, serial
 
 full = "--full" in sys.argv
 generators.main()
 mondrian.main(full)
 orders.main(full)
-banga.main(full)
+penalty_tree.main(full)
 publish.main(full)
 serial.main(full)
 releases.main()

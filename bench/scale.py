@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from bench.publish import QUASI, SCHEMA
-from republish import BangA, CorSplit, JSReduce, MInvariance, Series, TauSafety
+from republish import CorSplit, JSReduce, MInvariance, PenaltyTree, Series, TauSafety
 from republish.parts.blocks import FACT, Block, Task
 from republish.parts.in_process import Here, HereMover
 from republish.publishers import Publisher
@@ -28,7 +28,7 @@ ROWS, RELEASES = 10**9, 52
 CHURN = 0.02  # of all people leave every week, and as many come
 PART_ROWS = 250_000
 PUBLISHERS: tuple[tuple[Publisher, int], ...] = (
-    (BangA(10), 500_000),
+    (PenaltyTree(10), 500_000),
     (MInvariance(4), 500_000),
     (TauSafety(4), 500_000),
     (CorSplit(4, 2, pad=True), 500_000),

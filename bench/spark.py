@@ -1,7 +1,7 @@
 """One publish on a Spark cluster of two workers on this machine against the same publish in this process.
 
-The reference is the local engine on the same Parquet view: BangA, k = 10, 10,000,000 rows by 5 quasi-identifiers (the
-number of rows can be given). The cluster has one core and 3 GB an executor, as tests/spark starts it. Memory of an
+The reference is the local engine on the same Parquet view: PenaltyTree, k = 10, 10,000,000 rows by 5 quasi-identifiers
+(the number of rows can be given). The cluster has one core and 3 GB an executor, as tests/spark starts it. Memory of an
 executor is that of its JVM and its Python processes together, as resident at its peak; that of the driver is this
 process and its JVM. Both engines are warm: a small view is published first.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from bench.publish import QUASI, SCHEMA
-from republish import BangA, Series
+from republish import PenaltyTree, Series
 from republish.parts import Spark
 from spark.cluster import Cluster
 
@@ -119,7 +119,7 @@ def _resident(process: int) -> float:
 
 def publish(path: Path, folder: Path, engine: Spark | None) -> tuple[float, float, dict[str, float]]:
     """Seconds of one publish into a fresh series, its penalty, and the seconds of its steps."""
-    series = Series.create(folder / "series", SCHEMA, BangA(10), seed=1)
+    series = Series.create(folder / "series", SCHEMA, PenaltyTree(10), seed=1)
     marks: list[tuple[str, float]] = []
     start = time.perf_counter()
     done = series.publish(

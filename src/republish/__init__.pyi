@@ -36,6 +36,7 @@ from .publishers import CorSplit as CorSplit
 from .publishers import JSReduce as JSReduce
 from .publishers import MInvariance as MInvariance
 from .publishers import Mondrian as Mondrian
+from .publishers import PenaltyTree as PenaltyTree
 from .publishers import RPlusTree as RPlusTree
 from .publishers import TauSafety as TauSafety
 from .publishers import ValueBlind as ValueBlind

@@ -24,7 +24,7 @@ class Regions(NamedTuple):
 
     Coordinates are those of a view's points. A range from -inf, the missing value, to a value holds missing values
     and all others; one from -inf to -inf missing values alone. A group's rows lie in its region and in no region
-    of a level as high or higher. Without levels a group may have rows anywhere in its region.
+    of a higher level inside it. Without levels a group may have rows anywhere in its region.
     """
 
     low: FloatArray

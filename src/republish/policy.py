@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.knowledge.possible_values import PossibleValues
 from republish.publishers import Publisher, make_publisher, said_parameters, stored_parameters
+from republish.publishers.renamed import named_formerly, named_now
 from republish.release.forms import TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.m_uniqueness import Uniqueness
@@ -179,7 +181,18 @@ class Policy:
 
     def digest(self) -> str:
         """A digest of all that may not change after the first release; amendments of hierarchies aside."""
-        document = {key: value for key, value in self.document().items() if key not in _MAY_CHANGE}
+        return self._digest_of(self.document())
+
+    def digests(self) -> set[str]:
+        """Its digest, and those of all policies of earlier versions that mean the same."""
+        document, name = self.document(), self.publisher.name
+        formerly = named_formerly(name, stored_parameters(self.publisher))
+        former = [document | {"publisher": {"name": old, **said}} for old, said in formerly]
+        return {self._digest_of(one) for one in (document, *former)}
+
+    def _digest_of(self, said: Mapping[str, Any]) -> str:
+        document = {key: value for key, value in said.items() if key not in _MAY_CHANGE}
+        document["schema"] = deepcopy(document["schema"])
         for settings in document["schema"]["columns"].values():
             settings.pop("direct", None)  # a later view may need it, and no promise depends on it
         if self.knowledge is not None:
@@ -253,6 +266,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         raise PolicyError(f"{FILE}: seed must be a whole number, one_table true or false")
     require = parse_requirements(document.get("require", {}))
     schema = schema_from_mapping(document.get("schema", {}), folder)
+    name, publisher = named_now(name, publisher)
     publisher = said_parameters(name, publisher)
     return Policy(
         schema,

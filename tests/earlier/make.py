@@ -25,9 +25,9 @@ MOMENTS = ("2024-01-01", "2024-01-08", "2024-01-15")
 PARAMETERS: dict[str, tuple[str, dict[str, str], str]] = {
     "mondrian": ("mondrian", {"k": "5"}, "l=3"),
     "mondrian-bt": ("mondrian", {"k": "5", "bt": "0.5/0.8"}, ""),
-    "banga": ("banga", {"k": "5"}, ""),
-    "banga-incremental": ("banga", {"k": "5", "incremental": "true", "m": "5"}, ""),
-    "banga-region": ("banga", {"k": "5", "shape": "region"}, ""),
+    "banga": ("penalty-tree", {"k": "5"}, ""),
+    "banga-incremental": ("penalty-tree", {"k": "5", "incremental": "true", "m": "5"}, ""),
+    "banga-region": ("banga", {"k": "5", "m": "5", "split": "10", "compact": "false"}, ""),
     "rplus-tree": ("rplus-tree", {"k": "5"}, ""),
     "m-invariance": ("m-invariance", {"m": "3", "membership": "nearest"}, ""),
     "tau-safety": ("tau-safety", {"m": "3", "membership": "nearest"}, ""),

@@ -10,6 +10,8 @@ import pytest
 from earlier.make import HERE, MOMENTS, PARAMETERS, SECRET, make_views, publish_all
 from republish import Series
 from republish.ledger.archive import restore
+from republish.publishers import PUBLISHERS
+from republish.publishers.renamed import named_now
 from republish.secret import VARIABLE
 
 SAID_BETTER = ("tool", "promised_over_the_series", "not_promised_over_the_series")
@@ -29,7 +31,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def released(series: Series) -> dict[str, bytes]:
-    """Every file that may leave the house; the version of the tool and the words on the series aside."""
+    """Every file that may leave the house, publishers by today's names; version and words on the series aside."""
     files = {
         f"{number}/{path.name}": path.read_bytes()
         for number in range(1, len(series.records) + 1)
@@ -37,7 +39,12 @@ def released(series: Series) -> dict[str, bytes]:
     }
     for name, data in files.items():
         if name.endswith("about.json"):
-            files[name] = json.dumps(json.loads(data) | dict.fromkeys(SAID_BETTER)).encode()
+            about = json.loads(data)
+            publisher = about["publisher"]
+            publisher["name"], said = named_now(publisher["name"], publisher["parameters"])
+            publisher["parameters"] = {key: value for key, value in said.items() if key != "insert_only"}
+            publisher["paper"] = PUBLISHERS[publisher["name"]].paper
+            files[name] = json.dumps(about | dict.fromkeys(SAID_BETTER), sort_keys=True).encode()
     return files
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from parts.weeks import PUBLISHERS, SCHEMA, weeks, write
 from publishers.test_contract import people
-from republish import BangA, CannotPublish, LedgerError, Mondrian, SchemaError, Series, ViewError
+from republish import CannotPublish, LedgerError, Mondrian, PenaltyTree, SchemaError, Series, ViewError
 from republish.parts import Engine
 from republish.publishers import Publisher
 from republish.release.forms import TwoTables
@@ -69,7 +69,7 @@ class EngineContract:
         monkeypatch.setenv(VARIABLE, "the secret of both series")
         view = people(self.rows)
         paths = write(tmp_path, [view, view.sample(fraction=1.0, shuffle=True, seed=1)])
-        one, other = (series(tmp_path / name, BangA(4)) for name in ("one", "other"))
+        one, other = (series(tmp_path / name, PenaltyTree(4)) for name in ("one", "other"))
         one.publish(paths[0], engine=engine)
         other.publish(paths[1], engine=engine)
         assert table(one, 1).equals(table(other, 1))
@@ -94,7 +94,7 @@ class EngineContract:
         message: str,
         tmp_path: Path,
     ) -> None:
-        made = series(tmp_path / "s", BangA(4))
+        made = series(tmp_path / "s", PenaltyTree(4))
         good, bad = write(tmp_path, [people(60), view])
         made.publish(good)
         before = files(made)
@@ -113,7 +113,7 @@ class EngineContract:
         assert not made.records
 
     def test_a_dry_run_writes_nothing(self, engine: Engine | None, tmp_path: Path) -> None:
-        made = series(tmp_path / "s", BangA(4))
+        made = series(tmp_path / "s", PenaltyTree(4))
         (path,) = write(tmp_path, [people(60)])
         before = files(made)
         done = made.publish(path, dry_run=True, engine=engine)

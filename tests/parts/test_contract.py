@@ -84,7 +84,7 @@ def test_a_killed_publisher_leaves_the_old_series_or_the_new_one(
 def test_a_part_that_the_driver_does_not_find_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     (path,) = write(tmp_path, weeks(120, 1))
 
     def lose(step: str) -> None:
@@ -98,7 +98,7 @@ def test_a_part_that_the_driver_does_not_find_is_not_committed(
 
 def test_decimals_are_what_they_are_to_one_process(tmp_path: Path) -> None:
     view = people(60).with_columns(dx=pl.Series([0.5, 0.25, 2, 7] * 15).cast(pl.Decimal(6, 2)))
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     (path,) = write(tmp_path, [view])
     made.publish(path)
     assert made.publish(path, engine=Here(parts=2)).arrivals.changed_value == 0
@@ -106,7 +106,7 @@ def test_decimals_are_what_they_are_to_one_process(tmp_path: Path) -> None:
 
 def test_whole_decimals_name_people_as_whole_numbers_do(tmp_path: Path) -> None:
     view = people(60).with_columns(id=pl.Series(range(60)))
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     numbers, decimals = write(tmp_path, [view, view.with_columns(pl.col("id").cast(pl.Decimal(20, 0)))])
     made.publish(numbers)
     assert made.publish(decimals, engine=Here(parts=2)).arrivals.new == 0
@@ -126,7 +126,7 @@ def test_whole_decimals_name_people_as_whole_numbers_do(tmp_path: Path) -> None:
 def test_a_view_that_changes_while_it_is_read_is_refused(
     changed: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     readings, rows = iter([people(60, missing=0), changed]), HereMover.rows
     monkeypatch.setattr(HereMover, "rows", lambda self, _, *rest: rows(self, next(readings), *rest))
     with pytest.raises(ViewError, match="must be the same each time it is read"):
@@ -148,7 +148,7 @@ def test_a_row_lost_or_doubled_on_its_way_is_noticed(
         return exchange(self, data, kinds, tasks, task)
 
     monkeypatch.setattr(HereMover, "exchange", careless)
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     (path,) = write(tmp_path, weeks(400, 1))
     with pytest.raises(BrokenPromise, match="parts make the whole: does not hold"):
         made.publish(path, engine=Here(parts=2))

@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from parts.changing import close, published, schema, views_of
 from republish import (
-    BangA,
     CorSplit,
     JSReduce,
     LDiversity,
     LedgerError,
     MInvariance,
     Mondrian,
+    PenaltyTree,
     Series,
     TauSafety,
     TCloseness,
@@ -33,7 +33,7 @@ from slow import quick
 
 PUBLISHERS = {
     "mondrian": Mondrian(4, (LDiversity(2), TCloseness(0.7))),
-    "banga": BangA(5),
+    "penalty-tree": PenaltyTree(5),
     "m-invariance": MInvariance(2),
     "tau-safety": TauSafety(2),
     "cor-split": CorSplit(3, 3),
@@ -57,7 +57,7 @@ def equal(found: dict[int, object], expected: dict[int, object]) -> None:
 
 @pytest.mark.parametrize("kind", quick(["category", "ordered"], lambda kind: kind == "ordered"))
 @pytest.mark.parametrize("engine", quick([None, Here(parts=4)], bool), ids=["whole", "in parts"])
-@pytest.mark.parametrize("name", quick(PUBLISHERS, lambda name: name in ("tau-safety", "banga")))
+@pytest.mark.parametrize("name", quick(PUBLISHERS, lambda name: name in ("tau-safety", "penalty-tree")))
 def test_parts_measure_what_the_whole_release_does(
     name: str, engine: Here | None, kind: str, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from republish import BangA, CorSplit, JSReduce, MInvariance, Mondrian, Series, TauSafety
+from republish import CorSplit, JSReduce, MInvariance, Mondrian, PenaltyTree, Series, TauSafety
 from republish.datasets import census
 from republish.parts import Here
 from republish.publishers import BayFrame, Publisher, RPlusTree
@@ -14,7 +14,7 @@ from republish.schema import read_schema
 from slow import quick
 
 PUBLISHERS: list[Publisher] = [
-    BangA(5),
+    PenaltyTree(5),
     Mondrian(5),
     RPlusTree(5),
     MInvariance(4),
@@ -25,7 +25,9 @@ PUBLISHERS: list[Publisher] = [
 ]
 
 
-@pytest.mark.parametrize("publisher", quick(PUBLISHERS, lambda p: p.name == "banga"), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "publisher", quick(PUBLISHERS, lambda p: p.name == "penalty-tree"), ids=lambda p: p.name
+)
 def test_sixty_four_parts_cost_no_precision(publisher: Publisher, tmp_path: Path) -> None:
     views = 2 if publisher.series_promises else 1
     census(24_000, 12_000, views, insert=0.1, delete=0.1).write(tmp_path)

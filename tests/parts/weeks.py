@@ -9,12 +9,12 @@ import polars as pl
 
 from publishers.test_contract import SCHEMA, people
 from republish.publishers import (
-    BangA,
     BayFrame,
     CorSplit,
     JSReduce,
     MInvariance,
     Mondrian,
+    PenaltyTree,
     Publisher,
     RPlusTree,
     TauSafety,
@@ -25,7 +25,7 @@ __all__ = ["PUBLISHERS", "SCHEMA", "weeks", "write"]
 
 PUBLISHERS: dict[str, Publisher] = {
     "mondrian": Mondrian(4, (LDiversity(2), TCloseness(0.8))),
-    "banga": BangA(4),
+    "penalty-tree": PenaltyTree(4),
     "rplus-tree": RPlusTree(4),
     "m-invariance": MInvariance(2),
     "tau-safety": TauSafety(2),

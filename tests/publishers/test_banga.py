@@ -1,113 +1,102 @@
-"""BangA as a publisher: what its groups hold, and many k from one index."""
+"""BangA as a publisher: what its groups hold, many k from one dendrogram, and the regions it publishes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import polars as pl
 import pytest
 
-from republish import Category, LDiversity, Mondrian, Number, PolicyError, Schema, TCloseness, read_view
+from publishers.test_penalty_tree import penalty, view
+from republish import LDiversity, PenaltyTree, PolicyError, TCloseness
 from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.publishers import make_publisher
 from republish.publishers.banga import BangA
 
-SCHEMA = Schema(None, [Number("a"), Number("b"), Category("c")], "dx")
+
+def made(publisher, table):
+    return publisher.publish(table, Memory.empty(), np.random.default_rng(0))
 
 
-def view(rows: int = 2000, seed: int = 0):
-    rng = np.random.default_rng(seed)
-    frame = pl.DataFrame(
-        {
-            "a": rng.normal(50, 15, rows).round(1),
-            "b": rng.integers(0, 1000, rows),
-            "c": rng.choice(["x", "y", "z"], rows),
-            "dx": rng.choice(["flu", "cold", "hiv", "none"], rows),
-        }
-    ).with_columns(a=pl.when(pl.col("b") < 20).then(None).otherwise("a"))
-    return read_view(frame, SCHEMA)
-
-
-def penalty(table, group) -> float:
-    """The certainty penalty of the numbers alone, missing values left out."""
-    total = 0.0
-    for q in (0, 1):
-        there = table.points[q] > -np.inf
-        low, high = np.full(group.max() + 1, np.inf), np.full(group.max() + 1, -np.inf)
-        np.minimum.at(low, group[there], table.points[q][there])
-        np.maximum.at(high, group[there], table.points[q][there])
-        total += float(((high - low)[group[there]]).mean() / table.axes[q].width)
-    return total
-
-
-@pytest.mark.parametrize("merge", ["penalty", "density"])
-@pytest.mark.parametrize("m", [1, 5])
-def test_groups_have_k_rows(merge: str, m: int) -> None:
-    grouping = BangA(5, m=m, merge=merge).publish(view(), None, np.random.default_rng(0))
-    assert grouping.suppressed == 0
-    assert np.bincount(grouping.group).min() >= 5
-
-
-@pytest.mark.parametrize("merge", ["penalty", "density"])
-@pytest.mark.parametrize("asked", [LDiversity(3), TCloseness(0.3)])
-def test_groups_satisfy_what_is_asked(merge: str, asked) -> None:
+@pytest.mark.parametrize("k", [3, 5, 12, 100])
+def test_groups_have_k_rows_and_blocks_five_or_k(k: int) -> None:
     table = view()
-    grouping = BangA(5, (asked,), merge=merge).publish(table, None, np.random.default_rng(0))
+    clustered = BangA(k).index(table)
+    assert np.bincount(clustered.release().group).min() >= k
+    assert clustered.index.count.min() >= min(5, k)
+    assert clustered.index.full == 2 * min(5, k) + 1
+
+
+@pytest.mark.parametrize("asked", [LDiversity(3), TCloseness(0.3)])
+def test_groups_satisfy_what_is_asked(asked) -> None:
+    table = view()
+    grouping = made(BangA(20, (asked,)), table)
     counts = np.zeros((grouping.groups, len(table.values)), dtype=np.int64)
     np.add.at(counts, (grouping.group, table.codes), 1)
-    assert counts.sum(axis=1).min() >= 5
+    assert counts.sum(axis=1).min() >= 20
     assert asked.holds(counts, table.whole).all()
+    assert grouping.groups > 10
 
 
-def test_one_index_gives_every_k() -> None:
+def test_one_dendrogram_gives_every_k() -> None:
     table = view()
-    clustered = BangA(5).index(table)
-    before = None
-    for k in (5, 10, 50, 100, 1000):
+    clustered, before = BangA(5).index(table), None
+    for k in (5, 7, 10, 50, 100, 1000):
         group = clustered.release(k).group
         assert np.bincount(group).min() >= k
         if before is not None:
             assert len(np.unique(np.stack([before, group]), axis=1).T) == before.max() + 1
+        assert np.array_equal(group, made(BangA(k), table).group)
         before = group
-    assert len(set(clustered.release(1000).group.tolist())) == 2
 
 
-def test_without_k_the_publisher_s_own_is_released() -> None:
-    table = view()
-    clustered = BangA(7).index(table, (7,))
-    published = BangA(7).publish(table, None, np.random.default_rng(0))
-    assert np.array_equal(clustered.release().group, published.group)
+def test_groups_at_m_are_the_blocks() -> None:
+    clustered = BangA(5).index(view())
+    assert np.array_equal(clustered.release().group, clustered.index.block)
 
 
-@pytest.mark.parametrize("publisher", [BangA(5), BangA(10, m=4)])
-def test_k_below_that_of_the_publisher_is_refused(publisher: BangA) -> None:
-    clustered = publisher.index(view())
-    assert np.bincount(clustered.release(publisher.k).group).min() >= publisher.k
-    for k in (1, publisher.m, publisher.k - 1):
-        with pytest.raises(
-            PolicyError, match=f"at least {publisher.k}, which this publisher promises; found {k}"
-        ):
-            clustered.release(k)
-    with pytest.raises(PolicyError, match="found 3"):
-        publisher.index(view(), (20, 3))
+def test_groups_are_hardly_larger_than_k() -> None:
+    """By density, pair by pair: most groups have between one and two k rows, where a chain would end in one group."""
+    sizes = np.bincount(BangA(5).index(view(5000)).release(100).group)
+    assert np.median(sizes) < 150
+    assert sizes.max() < 400
 
 
-@pytest.mark.parametrize("k", [5, 20])
-def test_groups_are_narrower_and_smaller_than_mondrian_s(k: int) -> None:
-    """Narrower always; smaller unless halving the number of rows again and again happens to end just above k."""
+def test_the_penalty_tree_is_tighter() -> None:
     table = view(5000)
-    ours = BangA(k).publish(table, None, np.random.default_rng(0)).group
-    theirs = Mondrian(k).publish(table, None, np.random.default_rng(0)).group
-    assert penalty(table, ours) < penalty(table, theirs)
-    assert (np.bincount(ours) ** 2).sum() < (np.bincount(theirs) ** 2).sum()
+    ours, theirs = (made(publisher, table).group for publisher in (BangA(20), PenaltyTree(20)))
+    assert penalty(table, theirs) < penalty(table, ours)
 
 
-def test_what_the_whole_view_does_not_reach_is_refused() -> None:
-    with pytest.raises(CannotPublish, match="k=50"):
-        BangA(50).publish(view(40), None, np.random.default_rng(0))
-    with pytest.raises(CannotPublish, match="l=9"):
-        BangA(5, (LDiversity(9),)).publish(view(40), None, np.random.default_rng(0))
+@pytest.mark.parametrize("k", [5, 40])
+def test_compact_regions_are_the_boxes_of_their_rows(k: int) -> None:
+    table = view()
+    grouping = made(BangA(k), table)
+    assert grouping.regions is not None
+    for group in range(grouping.groups):
+        inside = table.points[:, grouping.group == group]
+        assert np.array_equal(grouping.regions.low[group], inside.min(axis=1))
+        assert np.array_equal(grouping.regions.high[group], inside.max(axis=1))
+
+
+@pytest.mark.parametrize("k", [5, 40])
+def test_whole_regions_lie_around_compact_ones(k: int) -> None:
+    table = view()
+    tight, wide = (made(BangA(k, compact=compact), table) for compact in (True, False))
+    assert np.array_equal(tight.group, wide.group)
+    assert tight.regions is not None
+    assert wide.regions is not None
+    assert (wide.regions.low <= tight.regions.low).all()
+    assert (wide.regions.high >= tight.regions.high).all()
+    assert (wide.regions.high > tight.regions.high).any()
+
+
+def test_levels_are_those_of_regions_at_every_k() -> None:
+    clustered = BangA(5).index(view())
+    regions = [clustered.release(k).regions for k in (5, 10, 50)]
+    assert [len(np.unique(found.level)) > 3 for found in regions if found is not None] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -115,14 +104,14 @@ def test_what_the_whole_view_does_not_reach_is_refused() -> None:
     [
         {"k": 0},
         {"m": 0},
-        {"m": 6},
-        {"merge": "magic"},
         {"m": True},
+        {"split": 9},
+        {"split": -1},
+        {"split": True},
+        {"compact": 1},
+        {"insert_only": "yes"},
         {"bits": -1},
-        {"bits": 0},
-        {"bits": "0"},
         {"scales": 3},
-        {"incremental": 1},
     ],
 )
 def test_parameters_that_mean_nothing_are_refused(wrong) -> None:
@@ -130,56 +119,42 @@ def test_parameters_that_mean_nothing_are_refused(wrong) -> None:
         BangA(**{"k": 5, **wrong})
 
 
-def test_rows_between_break_points_stay_together() -> None:
-    table = view()
-    index = BangA(5, scales={"b": [500], "c": ["y"]}, bits={"a": 0}).index(table, (5,)).index
-    # Two halves of b, the first value of c apart from the others, and rows without a.
-    assert index.blocks == len(np.unique(index.keys, axis=1).T) <= 8
-    for b in range(index.blocks):
-        inside = table.points[1][index.block == b] >= 500
-        assert inside.all() or not inside.any()
+def test_blocks_have_at_most_k_rows_to_fill() -> None:
+    assert BangA(3) == BangA(3, m=3)
+    assert make_publisher("banga", {"k": "3", "compact": "false"}) == BangA(3, m=3, compact=False)
 
 
-def test_a_lower_resolution_has_fewer_blocks() -> None:
-    table = view()
-    blocks = [BangA(5, bits=bits).index(table, (5,)).index.blocks for bits in (2, 4, "enough")]
-    assert blocks[0] < blocks[1] < blocks[2]
+def test_k_below_that_of_the_publisher_is_refused() -> None:
+    clustered = BangA(10).index(view())
+    with pytest.raises(PolicyError, match="at least 10, which this publisher promises; found 5"):
+        clustered.release(5)
 
 
-def test_tables_and_texts_of_scales_are_the_same() -> None:
-    assert BangA(5, bits={"a": 5}, scales={"b": [10, 20]}) == BangA(5, bits="a=5", scales="b=10:20")
-    assert make_publisher("banga", {"bits": "8", "scales": "b=10", "incremental": "true"}) == BangA(
-        5, bits=8, scales={"b": [10]}, incremental=True
-    )
+def test_what_the_whole_view_does_not_reach_is_refused() -> None:
+    with pytest.raises(CannotPublish, match="k=50"):
+        made(BangA(50), view(40))
+    with pytest.raises(CannotPublish, match="l=9"):
+        made(BangA(5, (LDiversity(9),)), view(40))
 
 
-def test_scales_of_columns_that_are_not_there_are_refused() -> None:
-    with pytest.raises(PolicyError, match="none"):
-        BangA(5, scales="nobody=1").publish(view(), None, np.random.default_rng(0))
-
-
-def test_every_column_but_not_all_may_be_without_bits() -> None:
-    BangA(5, bits={"a": 0, "b": 0}).require_fit(SCHEMA)
-    with pytest.raises(PolicyError, match="at least one quasi-identifier"):
-        BangA(5, bits={"a": 0, "b": 0, "c": 0}).require_fit(SCHEMA)
-
-
-def test_an_index_is_kept_and_grown_on_demand_only() -> None:
-    table, rng = view(), np.random.default_rng(0)
-    plain, growing = BangA(5, m=3), BangA(5, m=3, incremental=True)
+def test_an_empty_view_follows_none_but_an_empty_one() -> None:
+    growing, nobody = BangA(5, insert_only=True), view(0)
+    assert made(growing, nobody).groups == 0
     memory = Memory.empty()
-    assert plain.remember(table, plain.publish(table, memory, rng), memory) is memory
-    first = growing.publish(table, memory, rng)
-    after = growing.remember(table, first, memory)
-    assert np.array_equal(first.group, plain.publish(table, memory, rng).group)
-    again = growing.remember(table, Grouping(first.group), memory)
-    assert after.counts is not None
-    assert again.counts is not None
-    assert again.counts.equals(after.counts)
-    # The same rows in the regions they already have.
-    assert np.array_equal(growing.publish(table, after, rng).group, first.group)
-    later = view(1500, seed=1)
-    grown = growing.publish(later, after, rng).group
-    assert np.bincount(grown).min() >= 5
-    assert not np.array_equal(grown, plain.publish(later, after, rng).group)
-    assert penalty(later, grown) < 1.1 * penalty(later, plain.publish(later, after, rng).group)
+    people = np.array([[1, 2]], dtype=np.uint64)
+    columns = {name: np.ones(1, dtype=column.dtype) for name, column in memory.columns.items()}
+    with pytest.raises(CannotPublish, match="1 people left"):
+        growing.publish(
+            replace(nobody, people=people[:0]), Memory(people, columns, release=1), np.random.default_rng(0)
+        )
+
+
+def test_nothing_is_kept_unless_rows_are_only_added() -> None:
+    table, memory = view(), Memory.empty()
+    plain, growing = BangA(5), BangA(5, insert_only=True)
+    assert plain.series_promises == ()
+    assert plain.remember(table, made(plain, table), memory) is memory
+    assert growing.series_promises == ("growing-groups",)
+    assert growing.remember(table, made(growing, table), memory).counts is not None
+    with pytest.raises(PolicyError, match="a release that BangA made"):
+        growing.remember(table, Grouping(made(growing, table).group), memory)

@@ -1,308 +1,164 @@
-"""A series under BangA: the regions that it keeps between releases, and the scales of its policy."""
+"""Insert-only BangA: groups only grow, other code finds out where they do not, and what subtracting releases tells."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from republish import Category, Date, Hierarchy, LDiversity, Number, Ordered, PolicyError, Schema, Series
-from republish.cli import app
-from republish.memory.memory import CORE
-from republish.publishers import BangA
-from republish.publishing.maintenance import amend_hierarchy, forget
-from republish.spatial.bang.bang_file import BangIndex
-
-TOWNS = Hierarchy(tuple((f"t{i}", f"region{i % 3}", "*") for i in range(9)))
-SCHEMA = Schema(
-    "id",
-    [
-        Number("age"),
-        Number("income", domain=(0, 1e6)),
-        Category("town", hierarchy=TOWNS),
-        Ordered("degree", order=("school", "college", "doctor")),
-        Date("seen"),
-    ],
-    Category("dx", domain=("flu", "cold", "hiv", "none")),
-)
-
-
-class Town:
-    """People who come, leave and move."""
-
-    def __init__(self, rows: int = 400) -> None:
-        self.rng = np.random.default_rng(5)
-        self.next = 0
-        self.people = self.newcomers(rows)
-
-    def newcomers(self, rows: int) -> pl.DataFrame:
-        rng, first = self.rng, self.next
-        self.next += rows
-        return pl.DataFrame(
-            {
-                "id": [f"p{i}" for i in range(first, self.next)],
-                "age": [20, 90, *rng.integers(20, 91, rows - 2).tolist()],
-                "income": rng.lognormal(10, 0.7, rows).round(2).clip(0, 1e6),
-                "town": [f"t{i}" for i in rng.integers(0, 9, rows)],
-                "degree": rng.choice(["school", "college", "doctor"], rows),
-                "seen": [f"2025-{m:02d}-01" for m in [1, 12, *rng.integers(1, 13, rows - 2).tolist()]],
-                "dx": rng.choice(["flu", "cold", "hiv", "none"], rows),
-            }
-        ).with_columns(age=pl.when(pl.col("income") < 8000).then(None).otherwise("age"))
-
-    def later(self, share: float = 0.15) -> pl.DataFrame:
-        """The people after some left, some moved and others came."""
-        stay = self.people.filter(self.rng.random(self.people.height) >= share)
-        moves = pl.Series(self.rng.random(stay.height) < share)
-        stay = stay.with_columns(town=pl.when(moves).then(pl.lit("t0")).otherwise("town"))
-        self.people = pl.concat([stay, self.newcomers(int(400 * share))])
-        return self.people
+from publishers.test_penalty_tree_series import SCHEMA, Town
+from republish import Adversary, BangA, CannotPublish, LDiversity, Series, TCloseness
+from republish.attacks import attack
+from republish.memory.membership import Membership
+from republish.publishing.maintenance import forget
+from republish.verify.promises import AuditedRelease, Before, grown_groups, no_signatures
 
 
 @pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """How each index came to be: anew, or out of the one before it."""
-    found: list[str] = []
-    load, update = BangA.__module__ + ".bulk_load", BangIndex.updated
-    from republish.publishers import banga
-
-    original = banga.bulk_load
-    monkeypatch.setattr(load, lambda *given: found.append("anew") or original(*given))
-    monkeypatch.setattr(BangIndex, "updated", lambda *given: found.append("updated") or update(*given))
-    return found
+def town() -> Town:
+    return Town()
 
 
 def series_of(folder: Path, publisher: BangA) -> Series:
-    return Series.create(folder, SCHEMA, publisher, seed=1, one_table=True)
+    return Series.create(folder, SCHEMA, publisher, seed=1)
 
 
-@pytest.fixture(params=[{}, {"m": 3}, {"m": 3, "merge": "density"}, {"shape": "region"}], ids=str)
-def incremental(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Series]:
-    made = series_of(tmp_path / "s", BangA(5, (LDiversity(2),), **request.param, incremental=True))
-    yield made
-    made.ledger.close()
+def grown(town: Town, rows: int = 120) -> pl.DataFrame:
+    town.people = pl.concat([town.people, town.newcomers(rows)])
+    return town.people
 
 
-def test_every_release_grows_out_of_the_last_and_is_verified(incremental: Series, built: list[str]) -> None:
-    town = Town()
-    incremental.publish(town.people)
+@pytest.mark.parametrize("require", [(), (LDiversity(3),), (TCloseness(0.45),)], ids=str)
+def test_groups_only_grow_and_keep_what_is_promised(tmp_path: Path, town: Town, require) -> None:
+    series = series_of(tmp_path / "s", BangA(8, require, insert_only=True))
+    groups = [series.publish(town.people).groups]
     for _ in range(3):
-        reopened = Series.open(incremental.root)
-        done = reopened.publish(town.later())
-        assert done.suppressed == 0
+        reopened = Series.open(series.root)
+        done = reopened.publish(grown(town))
         assert done.verification.holds
+        groups.append(done.groups)
         reopened.ledger.close()
-    assert built == ["anew", *["updated"] * 3]
-    assert incremental.verify().holds
-    assert len(list((incremental.root / "private/counts").iterdir())) == 1
+    assert groups == sorted(groups, reverse=True)
+    assert groups[0] > 10
+    if not require:
+        assert len(set(groups)) == 1
+    found = series.verify()
+    assert found.holds, found.problems
+    checks = {check.promise: check.holds for check in found.releases[4].checks}
+    assert checks["growing-groups: groups of the last release"]
+    assert len(series.members(4).people) == 400 + 3 * 120
+    series.ledger.close()
 
 
-def test_its_groups_are_about_as_good_as_those_of_a_new_index(incremental: Series, tmp_path: Path) -> None:
-    anew = series_of(tmp_path / "anew", replace(incremental.policy.publisher, incremental=False))
-    town = Town()
-    view = town.people
-    for _ in range(3):
-        ours, theirs = incremental.publish(view), anew.publish(view)
-        view = town.later()
-    assert 0.75 < ours.groups / theirs.groups < 1.33
-    assert ours.measures.penalty < 1.15 * theirs.measures.penalty
-    anew.ledger.close()
+def leaving(town: Town) -> pl.DataFrame:
+    return grown(town)[3:]
 
 
-def test_nothing_of_a_person_is_kept_for_it(incremental: Series) -> None:
-    incremental.publish(Town().people)
-    memory = incremental.memory()
-    assert set(memory.columns) == set(CORE)
-    assert memory.counts is not None
-    assert memory.counts.height == 1
-    assert not {"block", "keys"} & set(memory.counts.columns)
+def changing(town: Town) -> pl.DataFrame:
+    flu = pl.int_range(pl.len()) < 30
+    return grown(town).with_columns(dx=pl.when(flu).then(pl.lit("flu")).otherwise("dx"))
 
 
-def test_whoever_is_forgotten_is_in_no_region_of_the_next_release(
-    incremental: Series, built: list[str]
-) -> None:
-    town = Town()
-    incremental.publish(town.people)
-    incremental.publish(town.later())
-    forget(incremental, town.people.head(20).select("id"))
-    assert incremental.publish(town.people.tail(-20)).verification.holds
-    incremental.publish(town.people.tail(-20))
-    assert built == ["anew", "updated", "anew", "updated"]
-    assert incremental.verify().holds
-
-
-def test_no_region_outlives_a_person_who_is_forgotten(incremental: Series) -> None:
-    town = Town()
-    incremental.publish(town.people)
-    kept = incremental.root / "private/counts"
-    assert len(list(kept.iterdir())) == 1
-    forget(incremental, town.people.head(1).select("id"))
-    assert list(kept.iterdir()) == []
-    assert incremental.memory().counts is None
-    assert incremental.verify().holds
-    forget(incremental, town.people[1:2].select("id"))  # there is none left to drop
-    reopened = Series.open(incremental.root)
-    assert reopened.publish(town.people.tail(-2)).verification.holds
-    assert len(list(kept.iterdir())) == 1
-    assert reopened.verify().holds
-    reopened.ledger.close()
-
-
-def test_a_view_of_nobody_has_regions_too(incremental: Series, built: list[str]) -> None:
-    town = Town()
-    for view in (town.people.clear(), town.people, town.people.clear(), town.people):
-        assert incremental.publish(view, meant=["fewer-rows"]).rows == view.height
-    assert built == ["anew", "anew", "updated", "updated"]
-    assert incremental.verify().holds
+def moving(town: Town) -> pl.DataFrame:
+    moved = pl.int_range(pl.len()) < 30
+    return grown(town).with_columns(town=pl.when(moved).then(pl.lit("t0")).otherwise("town"))
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("later", "said"),
     [
-        pl.col("seen").str.replace("2025", "2026"),
-        pl.when(pl.col("age") < 40).then(None).otherwise("seen").alias("seen"),
-        pl.col("age") * 3,
+        (leaving, "3 people left"),
+        (changing, "the sensitive value of 2[0-9] changed"),
+        (moving, "[1-9][0-9]* groups lost people to others"),
     ],
 )
-def test_values_that_left_their_scale_need_a_new_index(
-    tmp_path: Path, built: list[str], change: pl.Expr
-) -> None:
-    made = series_of(tmp_path / "s", BangA(5, incremental=True))
-    town = Town()
-    made.publish(town.people)
-    assert made.publish(town.people.with_columns(change)).verification.holds
-    assert built == ["anew", "anew"]
-    made.ledger.close()
+def test_whoever_leaves_or_changes_is_refused(tmp_path: Path, town: Town, later, said: str) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    with pytest.raises(CannotPublish, match=said):
+        series.publish(later(town))
+    assert len(series.records) == 1
+    series.publish(grown(town))
+    assert series.verify().holds
+    series.ledger.close()
 
 
-def test_a_few_values_outside_their_scale_do_not(tmp_path: Path, built: list[str]) -> None:
-    made = series_of(tmp_path / "s", BangA(5, incremental=True))
-    town = Town()
-    made.publish(town.people)
-    older = pl.when(pl.col("id").is_in(["p5", "p6"])).then(120).otherwise("age").alias("age")
-    assert made.publish(town.people.with_columns(older)).verification.holds
-    assert built == ["anew", "updated"]
-    made.ledger.close()
+def test_a_series_goes_on_after_somebody_was_forgotten(tmp_path: Path, town: Town) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    forget(series, town.people.head(40).select("id"))
+    town.people = town.people.tail(-40)
+    done = series.publish(grown(town, 10))
+    assert done.verification.holds
+    assert series.verify().holds
+    assert np.bincount(series.members(2).group)[1:].min() >= 5
+    series.ledger.close()
 
 
-def test_an_amended_hierarchy_needs_a_new_index(tmp_path: Path, built: list[str]) -> None:
-    made = series_of(tmp_path / "s", BangA(5, incremental=True))
-    town = Town()
-    made.publish(town.people)
-    Hierarchy((("t9", "region0", "*"),)).write(tmp_path / "more.csv")
-    amend_hierarchy(made, "town", tmp_path / "more.csv")
-    assert made.publish(town.people).verification.holds
-    assert built == ["anew", "anew"]
-    made.ledger.close()
+def test_so_it_does_when_whole_groups_were_forgotten(tmp_path: Path, town: Town) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    members = series.members(1)
+    both = members.people[np.isin(members.group, [1, 2])]
+    theirs = pl.Series(np.isin(series.secret().pseudonyms(town.people["id"])[:, 0], both[:, 0]))
+    assert 10 <= theirs.sum() < 60
+    forget(series, town.people.filter(theirs).select("id"))
+    town.people = town.people.filter(~theirs)
+    assert series.publish(town.people).verification.holds
+    assert series.verify().holds
+    series.ledger.close()
 
 
-def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
-    made = series_of(tmp_path / "s", BangA(5))
-    town = Town()
-    made.publish(town.people)
-    made.publish(town.later())
-    assert made.memory().counts is None
-    made.ledger.close()
-
-
-def test_scales_are_part_of_the_policy(tmp_path: Path) -> None:
-    publisher = BangA(
-        5,
-        bits={"income": 6},
-        scales={"age": [18, 65], "seen": ["2025-04-01", "2025-10-01"], "degree": ["doctor"]},
+def test_values_that_were_never_foreseen_are_refused(tmp_path: Path, town: Town) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    later = grown(town).with_columns(
+        age=pl.col("age") + pl.when(pl.int_range(pl.len()) >= 400).then(500).otherwise(0)
     )
-    made = series_of(tmp_path / "s", publisher)
-    made.publish(Town().people)
-    made.ledger.close()
-    again = Series.open(tmp_path / "s")
-    assert again.policy.publisher == publisher
-    assert again.policy.publisher.scales == "age=18:65,seen=2025-04-01:2025-10-01,degree=doctor"
-    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
-    assert about["publisher"]["parameters"]["bits"] == "income=6"
-    again.ledger.close()
+    with pytest.raises(CannotPublish, match="do not lie on their scales"):
+        series.publish(later)
+    series.ledger.close()
+
+
+def people(count: int) -> np.ndarray:
+    return np.stack([np.arange(1, count + 1), np.arange(count)], axis=1).astype(np.uint64)
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("group", "code", "present", "holds"),
     [
-        "town=3",
-        "town=999",
-        "degree=-4",
-        "degree=2.5",
-        "seen=2025-02-30",
-        "seen=5",
-        "income=rich",
-        "age=65:18",
-        "dx=flu",
+        ([1, 1, 2, 2, 2], [0, 1, 2, 3, 0], 4, True),  # newcomer joins the second group
+        ([1, 1, 1, 1, 1], [0, 1, 2, 3, 0], 4, True),  # both become one
+        ([1, 2, 2, 2, 1], [0, 1, 2, 3, 0], 4, False),  # the first is parted
+        ([1, 1, 2, 2, 2], [0, 1, 2, 0, 0], 4, False),  # a value changed
+        ([1, 1, 2, 2, 2], [0, 1, 2, 3, 0], 5, False),  # somebody left
+        ([1, 1, 2, 0, 2], [0, 1, 2, 3, 0], 4, False),  # somebody is left out
     ],
 )
-def test_scales_that_the_schema_cannot_have_are_refused_before_there_is_a_series(
-    tmp_path: Path, wrong: str
-) -> None:
-    with pytest.raises(PolicyError, match=r"column|quasi-identifiers"):
-        series_of(tmp_path / "s", BangA(5, scales=wrong))
-    assert not (tmp_path / "s").exists()
-
-
-def test_init_refuses_wrong_scales(tmp_path: Path, hospital_folder: Path) -> None:
-    schema = hospital_folder / "schema.toml"
-    for wrong in ("scales=gender=1", "scales=age=young", "bits=0", "bits=diagnosis=3"):
-        command = [
-            "init",
-            tmp_path / "s",
-            "--schema",
-            schema,
-            "--publisher",
-            "banga",
-            "-p",
-            wrong,
-            "--one-table",
-        ]
-        done = CliRunner().invoke(app, [str(word) for word in command])
-        assert done.exit_code != 0, wrong
-        assert not (tmp_path / "s").exists()
-
-
-def test_a_table_of_scales_in_the_policy_says_the_same_as_a_text(tmp_path: Path) -> None:
-    made = series_of(tmp_path / "s", BangA(5, scales="age=18:65"))
-    digest = made.policy.digest()
-    made.ledger.close()
-    file = tmp_path / "s" / "series.toml"
-    text = file.read_text(encoding="utf-8").replace('scales = "age=18:65"', "scales = { age = [18, 65] }")
-    assert "[18, 65]" in text
-    file.write_text(text, encoding="utf-8")
-    again = Series.open(tmp_path / "s")
-    assert again.policy.digest() == digest
-    again.ledger.close()
-
-
-def test_the_command_line_reaches_all_of_it(tmp_path: Path, hospital_folder: Path, views: list[Path]) -> None:
-    def run(*arguments: object) -> str:
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert done.exit_code == 0, done.output
-        return done.output
-
-    folder = tmp_path / "s"
-    options = ("-p", "bits=6", "-p", "scales=age=18:40:65", "-p", "incremental=true")
-    run(
-        "init",
-        folder,
-        "--schema",
-        hospital_folder / "schema.toml",
-        "--publisher",
-        "banga",
-        *options,
-        "--one-table",
+def test_what_does_not_grow_is_found(group, code, present, holds) -> None:
+    last = pl.DataFrame(
+        {"code": [0, 1, 2, 3, None], "release": [1, 1, 1, 1, None], "group": [7, 7, 3, 3, None]},
+        schema={"code": pl.Int32, "release": pl.Int32, "group": pl.Int32},
+    ).with_columns(signature=pl.lit(None, dtype=pl.String))
+    now = AuditedRelease(
+        2, Membership(people(5), np.array(group), np.array(code, dtype=np.int32)), no_signatures(2)
     )
-    for view in views[:3]:
-        run("publish", folder, view)
-    run("verify", folder)
-    opened = Series.open(folder)
-    assert opened.policy.publisher == BangA(5, bits=6, scales="age=18:40:65", incremental=True)
-    opened.ledger.close()
+    never = lambda *_: pytest.fail("not asked for")  # noqa: E731
+    before = Before(last, never, never, never, present)
+    assert grown_groups("growing-groups", now, before).holds == holds
+
+
+def test_whoever_joins_a_group_alone_is_found_by_subtracting(tmp_path: Path, town: Town) -> None:
+    """k-anonymity after every release says nothing of that: the newcomer's value is what the group gained."""
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    series.publish(grown(town, 30))
+    (found,) = attack(series, Adversary(), ["differencing"])
+    first, second = series.members(1), series.members(2)
+    new = ~np.isin(second.people[:, 0], first.people[:, 0])
+    alone = np.count_nonzero(np.bincount(second.group[new]) == 1)
+    assert alone > 5
+    assert found.overall.determined >= alone
+    series.ledger.close()

@@ -79,6 +79,7 @@ def people(rows: int, seed: int = 0, missing: float = 0.05) -> pl.DataFrame:
 
 PARAMETERS = {
     "mondrian": {},
+    "penalty-tree": {},
     "banga": {},
     "rplus-tree": {},
     "m-invariance": {"m": 2},

@@ -42,6 +42,7 @@ WAYS = (
     {"membership": "random"},
     NEAREST,
     {**NEAREST, "assignment": "optimal"},
+    {**NEAREST, "partition": "bang"},
 )
 GROUP_BY_GROUP = ("intersection", "tau", "compromised", "historical")
 """The attacks tau-safety is about; solving all releases together breaks it (docs/attacks.md)."""

@@ -20,7 +20,7 @@ from metrics.twins import SECRET, Case, allowed
 from publishers.test_contract import SCHEMA as CONTRACT
 from publishers.test_contract import check, people
 from queries.test_queries import DAY, TYPES, absent_share, conditions, decoded, named, truth, view_of
-from republish import KAnonymity, LDiversity, PolicyError, Series
+from republish import KAnonymity, LDiversity, Series
 from republish.cli import app
 from republish.grouping import Grouping, Regions
 from republish.hierarchies import Hierarchy
@@ -59,8 +59,9 @@ PLAIN = Schema(
 PLAIN_TYPES = {name: TYPES[name] for name in ("age", "town", "school", "ward", "illness")}
 
 
-def in_regions(view: Microdata, k: int) -> Case:
-    grouping = BangA(k, shape="region").publish(view, None, np.random.default_rng(0))
+def in_regions(view: Microdata, k: int, compact: bool = False, m: int = 5) -> Case:
+    """Groups of k rows in their regions, each one block unless m says that blocks have fewer rows."""
+    grouping = BangA(k, m=m, compact=compact).publish(view, None, np.random.default_rng(0))
     release, membership = build_release(view, grouping, SECRET, 1)
     return Case(view, release, membership, 0)
 
@@ -95,14 +96,41 @@ def inside(release: Release, view: Microdata) -> np.ndarray:
 
 
 @settings(max_examples=80)
-@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(1, 3))
-def test_the_highest_level_around_a_row_is_its_group(rows, k) -> None:
-    case = in_regions(view_of(rows), k)
+@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(1, 3), st.booleans())
+def test_the_highest_level_around_a_row_is_its_group(rows, k, compact) -> None:
+    case = in_regions(view_of(rows), k, compact)
     assert case.release.sizes.min() >= k
     assert case.release.level is not None
     level = np.where(inside(case.release, case.view), case.release.level[:, None], -1)
     assert np.array_equal(np.argmax(level, axis=0) + 1, case.membership)
     assert (np.sum(level == level.max(axis=0), axis=0) == 1).all()
+
+
+@settings(max_examples=80)
+@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(2, 6), st.integers(1, 2), st.booleans())
+def test_no_row_lies_in_a_higher_level_inside_its_region(rows, k, m, compact) -> None:
+    """Also where a group is several blocks, whose rows lie around and in each other."""
+    if len(rows) < k:
+        return
+    case = in_regions(view_of(rows), k, compact, m)
+    level, held = case.release.level, inside(case.release, case.view)
+    assert case.release.sizes.min() >= k
+    nested = np.array([[_lies_in(case.release, g, h) for h in range(len(level))] for g in range(len(level))])
+    for row, group in enumerate(case.membership - 1):
+        assert held[group, row]
+        assert not (held[:, row] & nested[:, group] & (level > level[group])).any()
+
+
+def _lies_in(release: Release, inner: int, outer: int) -> bool:
+    """Whether the cells of one group lie in those of another, by their ends and whether they hold missing values."""
+    for cells in release.cells:
+        missing = cells.missing[[inner, outer]]
+        if (missing[0] != ALL_MISSING and missing[1] == ALL_MISSING) or (missing[0] and not missing[1]):
+            return False
+        wide = missing[1] == SOME_MISSING or missing[0] == ALL_MISSING
+        if not wide and not cells.low[outer] <= cells.low[inner] <= cells.high[inner] <= cells.high[outer]:
+            return False
+    return True
 
 
 def test_regions_are_nested_or_apart() -> None:
@@ -156,7 +184,7 @@ def test_a_level_that_differs_within_a_group_is_found(tmp_path: Path) -> None:
 
 def test_requirements_hold_in_every_region() -> None:
     view = crowd()
-    publisher = BangA(3, (LDiversity(3),), shape="region")
+    publisher = BangA(3, (LDiversity(3),))
     release, _ = build_release(view, publisher.publish(view, None, np.random.default_rng(0)), SECRET, 1)
     assert verify_table(release.frame(), view.schema, publisher.requirements).holds
     assert release.group_count > 5
@@ -164,13 +192,13 @@ def test_requirements_hold_in_every_region() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_contract_of_publishers_is_kept(seed: int) -> None:
-    publisher = make_publisher("banga", {"k": "4", "shape": "region"}, (LDiversity(2),))
+    publisher = make_publisher("banga", {"k": "4", "compact": "false"}, (LDiversity(2),))
     check(publisher, read_view(people(200, seed), CONTRACT).pseudonymous(SECRET))
 
 
-@pytest.mark.parametrize("incremental", [False, True])
-def test_a_series_of_regions_is_verified_shown_and_asked(tmp_path: Path, incremental: bool) -> None:
-    publisher = BangA(4, (LDiversity(2),), shape="region", incremental=incremental)
+@pytest.mark.parametrize("k", [4, 12])
+def test_a_series_of_regions_is_verified_shown_and_asked(tmp_path: Path, k: int) -> None:
+    publisher = BangA(k, (LDiversity(2),))
     made = Series.create(tmp_path / "own", CONTRACT, publisher, seed=3, one_table=True)
     frames = [people(200), pl.concat([people(200)[:150], people(260, 1)[200:]])]
     for week, frame in enumerate(frames):
@@ -213,16 +241,6 @@ def test_hierarchies_come_back_from_sets_of_nodes(tmp_path: Path) -> None:
     assert sorted(back.texts().to_list())[1:] == ["{13|14|15}", "{21|22|23|24|25|26|27|28|29|30|31|32}"]
 
 
-def test_what_regions_cannot_be_is_refused() -> None:
-    for wrong in ({"m": 2}, {"merge": "density"}):
-        with pytest.raises(PolicyError, match="never merged"):
-            BangA(5, shape="region", **wrong)
-    with pytest.raises(PolicyError, match="shape must be one of box, region"):
-        BangA(5, shape="round")
-    with pytest.raises(PolicyError, match="made for one k"):
-        BangA(5, shape="region").index(crowd())
-
-
 def test_an_empty_view_has_levels_too() -> None:
     release = in_regions(view_of([]), 3).release
     assert release.table().columns[:2] == ["group", "level"]
@@ -246,9 +264,15 @@ def test_the_smallest_region_around_each_is_found_as_by_comparing_all(gaps: floa
 
 
 @settings(max_examples=150)
-@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(1, 3), conditions(tuple(TYPES)))
-def test_the_truth_never_leaves_the_bounds(rows, k, where) -> None:
-    found = in_regions(view_of(rows), k).release.count(where)
+@given(
+    st.lists(ROWS, min_size=3, max_size=40),
+    st.integers(1, 3),
+    conditions(tuple(TYPES)),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_the_truth_never_leaves_the_bounds(rows, k, where, compact, m) -> None:
+    found = in_regions(view_of(rows), k, compact, m).release.count(where)
     true = sum(truth(parse_condition(where), named(row)) is True for row in rows)
     assert found.lower <= true <= found.upper
     assert found.lower <= found.expected <= found.upper
@@ -371,9 +395,9 @@ def test_what_lies_in_an_inner_region_is_not_counted_around_it() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(0, 99), st.booleans())
-def test_workloads_are_bounded_too(rows, seed, sensitive) -> None:
-    case = in_regions(view_of(rows), 2)
+@given(st.lists(ROWS, min_size=3, max_size=40), st.integers(0, 99), st.booleans(), st.booleans())
+def test_workloads_are_bounded_too(rows, seed, sensitive, compact) -> None:
+    case = in_regions(view_of(rows), 2, compact)
     workload = Workload.random(case.view, 20, 2, 0.3, seed, sensitive=sensitive)
     found = case.release.count_many(workload)
     loose = replace(case.release, level=None).count_many(workload)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from report.marked import MARK, SEED, make, view
-from republish import Adversary, BangA, Gate, LDiversity, LedgerError, Mondrian, Series
+from republish import Adversary, Gate, LDiversity, LedgerError, Mondrian, PenaltyTree, Series
 from republish.attacks.assessments import assess, keep
 from republish.publishing.maintenance import forget, withdraw
 from republish.report import facts_of
@@ -115,7 +115,7 @@ def test_neither_cells_nor_identifiers_nor_seed_nor_folder(tmp_path: Path) -> No
 
 
 def test_break_points_are_not_told(tmp_path: Path) -> None:
-    facts = facts_of(make(tmp_path / "s", 1, BangA(k=3, scales="age=7130011:7130022")))
+    facts = facts_of(make(tmp_path / "s", 1, PenaltyTree(k=3, scales="age=7130011:7130022")))
     assert facts.publisher["parameters"]["scales"] == "given"
     assert "71300" not in json.dumps(facts.as_dict())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +99,16 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
         breach_figure(**{"p": 0.04, "m": 6, "L": 24, "h": 0.1, **wrong})  # type: ignore[arg-type]
 
 
-def in_squares(shape: str) -> Release:
+def in_squares(k: int) -> Release:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.integers(0, 64, 300), "y": rng.integers(0, 64, 300) // 3})
     view = read_view(frame, Schema(None, [Number("x"), Number("y")]))
-    grouping = BangA(5, shape=shape).publish(view, None, rng)
+    grouping = BangA(k, compact=False).publish(view, None, rng)
     return build_release(view, grouping, Secret.from_text("a secret for tests only"), 1)[0]
 
 
 def test_regions_are_drawn_from_the_outermost_to_the_innermost(tmp_path: Path) -> None:
-    release, clustered = in_squares("region"), in_squares("box")
+    release, clustered = in_squares(5), in_squares(20)
     plot_regions(release, tmp_path / "regions.png", clustered)
     assert (tmp_path / "regions.png").read_bytes().startswith(b"\x89PNG")
     panel = regions_figure(release, axes="y,x").axes[0]
@@ -124,7 +125,7 @@ def test_regions_are_drawn_from_the_outermost_to_the_innermost(tmp_path: Path) -
 
 
 def test_shades_of_regions_are_of_blocks_which_fill_the_plane() -> None:
-    release = in_squares("region")
+    release = in_squares(5)
     shades = regions_figure(release).axes[0].collections[0].get_array()
     sizes = release.sizes[np.argsort(release.level, kind="stable")]
     assert float(np.sum(sizes / np.asarray(shades))) == pytest.approx(64 * 22)
@@ -132,7 +133,7 @@ def test_shades_of_regions_are_of_blocks_which_fill_the_plane() -> None:
 
 def test_boxes_are_no_nested_regions(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="a release with levels"):
-        plot_regions(in_squares("box"), tmp_path / "regions.png")
+        plot_regions(replace(in_squares(5), level=None), tmp_path / "regions.png")
 
 
 def test_two_tables_are_drawn_with_the_shares_of_their_batches(tmp_path: Path) -> None:

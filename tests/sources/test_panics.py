@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from republish import BangA, Category, Date, Number, Schema, Series, ViewError
+from republish import Category, Date, Number, PenaltyTree, Schema, Series, ViewError
 from republish.errors import LedgerError, RepublishError
 from republish.sources.panics import contained
 from republish.sources.paths import parquet_rows, parquet_schema, read_parquet
@@ -98,7 +98,7 @@ def table(x: pl.Series, schema: Schema) -> pl.DataFrame:
 
 def published(folder: Path, x: pl.Series, schema: Schema) -> str:
     """What became of it, in words."""
-    series = Series.create(folder, schema, BangA(2), seed=1, one_table=True)
+    series = Series.create(folder, schema, PenaltyTree(2), seed=1, one_table=True)
     try:
         series.publish(table(x, schema))
         return "published"
@@ -167,7 +167,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_a_damaged_private_file_is_an_error_of_the_ledger(tmp_path: Path) -> None:
-    series = Series.create(tmp_path / "s", ROLES["insensitive"](), BangA(2), seed=1)
+    series = Series.create(tmp_path / "s", ROLES["insensitive"](), PenaltyTree(2), seed=1)
     series.publish(table(COLUMNS["truth"], series.schema))
     path = series.ledger.path(series.membership_files(1)[0])
     raw = bytearray(path.read_bytes())

@@ -28,7 +28,7 @@ class TestSpark(EngineContract):
         return Spark(local_spark, parts=PARTS)
 
 
-@pytest.mark.parametrize("name", ["banga", "cor-split"])
+@pytest.mark.parametrize("name", ["penalty-tree", "cor-split"])
 def test_spark_makes_the_same_files_as_this_process(
     local_spark: SparkSession, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +53,7 @@ def test_a_view_may_be_a_csv_file_or_a_data_frame(local_spark: SparkSession, tmp
     (view,) = weeks(60, 1)
     view.write_csv(tmp_path / "view.csv")
     view.write_parquet(tmp_path / "view.parquet")
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     engine = Spark(local_spark, parts=2)
     for given in (tmp_path / "view.csv", local_spark.read.parquet(str(tmp_path / "view.parquet"))):
         made.publish(given, engine=engine)
@@ -62,7 +62,7 @@ def test_a_view_may_be_a_csv_file_or_a_data_frame(local_spark: SparkSession, tmp
 
 
 def test_a_view_that_is_not_there_is_a_clear_error(local_spark: SparkSession, tmp_path: Path) -> None:
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     with pytest.raises(ViewError, match="Spark cannot read the view"):
         made.publish(tmp_path / "none.parquet", engine=Spark(local_spark))
 
@@ -74,7 +74,7 @@ def test_a_ragged_csv_file_is_refused_without_showing_a_cell(
     view.write_csv(tmp_path / "view.csv", separator=";")
     text = (tmp_path / "view.csv").read_text(encoding="utf-8")
     (tmp_path / "view.csv").write_text(f"{text}unheard-of;31\n", encoding="utf-8")
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     with pytest.raises(ViewError, match="1 of 61 records do not") as refused:
         made.publish(tmp_path / "view.csv", engine=Spark(local_spark, parts=2))
     assert "unheard-of" not in f"{refused.value}{capfd.readouterr()}"

@@ -50,7 +50,7 @@ def expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, lis
     """A view, and the digests of its release where nothing fails."""
     monkeypatch.setenv(VARIABLE, "the secret of all series")
     (path,) = write(tmp_path, weeks(900, 1))
-    undisturbed = series(tmp_path / "undisturbed", PUBLISHERS["banga"])
+    undisturbed = series(tmp_path / "undisturbed", PUBLISHERS["penalty-tree"])
     undisturbed.publish(path, engine=Here(parts=PARTS))
     return path, digests(undisturbed)
 
@@ -69,7 +69,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     spark: SparkSession, cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     path, undisturbed = expected
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     killed = threading.Event()
 
     def kill() -> None:
@@ -91,7 +91,7 @@ def test_a_lost_worker_takes_groups_with_it_and_they_are_made_again(
     spark: SparkSession, cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     path, undisturbed = expected
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
 
     def progress(step: str) -> None:
         if step == "writing and verifying":
@@ -105,7 +105,7 @@ def test_speculative_tasks_change_nothing(
     free_cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     path, undisturbed = expected
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     conf = {
         "spark.speculation": "true",
         "spark.speculation.interval": "10ms",
@@ -126,7 +126,7 @@ def test_a_driver_killed_before_the_commit_leaves_no_release(
     free_cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     path, undisturbed = expected
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     done = drive(made.root, path, free_cluster, fault="before-commit")
     assert done.returncode == -signal.SIGKILL
     assert not made.records and not list((made.root / "releases").iterdir())
@@ -141,7 +141,7 @@ def test_a_driver_killed_after_the_commit_leaves_the_release(
     free_cluster: Cluster, expected: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     path, undisturbed = expected
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     assert drive(made.root, path, free_cluster, fault="after-commit").returncode == -signal.SIGKILL
     reader = Series.open(made.root)
     assert digests(reader) == undisturbed and reader.verify().holds
@@ -150,7 +150,7 @@ def test_a_driver_killed_after_the_commit_leaves_the_release(
 def test_files_that_cannot_be_written_are_a_clear_error(
     local_spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = series(tmp_path / "s", PUBLISHERS["banga"])
+    made = series(tmp_path / "s", PUBLISHERS["penalty-tree"])
     (path,) = write(tmp_path, weeks(60, 1))
     monkeypatch.setattr(run, "_places", partial(elsewhere, tmp_path / "nowhere"))
     with pytest.raises(LedgerError, match="Spark gave up"):

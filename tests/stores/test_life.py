@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from desk_client import desk
 from earlier.make import HERE, SECRET, make_views
-from republish import BangA, Category, LedgerError, Number, Schema, Series
+from republish import Category, LedgerError, Number, PenaltyTree, Schema, Series
 from republish.attacks import Adversary, attack
 from republish.cli import app
 from republish.hierarchies import Hierarchy
@@ -207,7 +207,7 @@ def test_hierarchies_and_counts_lie_in_the_store_too(store: str, views: list[Pat
     tree = Hierarchy((("101", "10*", "*"), ("102", "10*", "*"), ("201", "20*", "*")))
     schema = Schema("id", [Number("age"), Category("zip", hierarchy=tree)], "dx")
     series = Series.create(
-        tmp_path / "towns", schema, BangA(k=2, incremental=True), seed=1, one_table=True, store=store
+        tmp_path / "towns", schema, PenaltyTree(k=2, incremental=True), seed=1, one_table=True, store=store
     )
     people = pl.DataFrame(
         {"id": ["a", "b", "c", "d"], "age": [30, 31, 50, 52], "zip": "101", "dx": ["flu", "cold"] * 2}

@@ -17,13 +17,13 @@ from republish.papers.checks import all_of, at_most, lower, reaches, told
 from republish.papers.releases import GeneratedFiles, SeededSeries, generated, replaced
 from republish.papers.study import Cell, Claim, Figure, Paper, Row, Scale, figure
 from republish.publishers import (
-    BangA,
     BayFrame,
     Cohorts,
     CorSplit,
     JSReduce,
     MInvariance,
     Mondrian,
+    PenaltyTree,
     Publisher,
     TauSafety,
 )
@@ -37,8 +37,8 @@ PATIENTS = {True: 300, False: 1_000}
 PERSISTENT: dict[str, Callable[[], Publisher]] = {
     "mondrian k=5 l=3": lambda: Mondrian(5, (LDiversity(3),)),
     "mondrian k=20 l=6": lambda: Mondrian(20, (LDiversity(6),)),
-    "banga k=5 l=3": lambda: BangA(5, require=(LDiversity(3),)),
-    "banga k=20 l=6": lambda: BangA(20, require=(LDiversity(6),)),
+    "penalty-tree k=5 l=3": lambda: PenaltyTree(5, require=(LDiversity(3),)),
+    "penalty-tree k=20 l=6": lambda: PenaltyTree(20, require=(LDiversity(6),)),
     "m-invariance m=3": lambda: MInvariance(m=3, membership="nearest"),
     "m-invariance m=6": lambda: MInvariance(m=6, membership="nearest"),
     "tau-safety m=3": lambda: TauSafety(m=3, membership="nearest"),
@@ -50,7 +50,7 @@ PERSISTENT: dict[str, Callable[[], Publisher]] = {
 CHANGING: dict[str, Callable[[Knowledge], Publisher]] = {
     "mondrian l=2": lambda _: Mondrian(2, (LDiversity(2),)),
     "mondrian k=10 l=5": lambda _: Mondrian(10, (LDiversity(5),)),
-    "banga k=10 l=5": lambda _: BangA(10, require=(LDiversity(5),)),
+    "penalty-tree k=10 l=5": lambda _: PenaltyTree(10, require=(LDiversity(5),)),
     "js-reduce as published": lambda known: JSReduce.as_published(knowledge=known),
     "js-reduce j=.6": lambda known: JSReduce(knowledge=known),
     "js-reduce j=.4": lambda known: JSReduce(j=0.4, knowledge=known),

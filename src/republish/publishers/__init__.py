@@ -19,6 +19,7 @@ from republish.publishers.cor_split import CorSplit
 from republish.publishers.js_reduce import JSReduce
 from republish.publishers.m_invariance import MInvariance
 from republish.publishers.mondrian import Mondrian
+from republish.publishers.penalty_tree import PenaltyTree
 from republish.publishers.rplus_tree import RPlusTree
 from republish.publishers.tau_safety import TauSafety
 from republish.publishers.value_blind import ValueBlind
@@ -33,6 +34,7 @@ __all__ = [
     "JSReduce",
     "MInvariance",
     "Mondrian",
+    "PenaltyTree",
     "Publisher",
     "RPlusTree",
     "TauSafety",
@@ -51,6 +53,7 @@ PUBLISHERS: dict[str, type[Publisher]] = {
     publisher.name: publisher
     for publisher in (
         Mondrian,
+        PenaltyTree,
         BangA,
         RPlusTree,
         MInvariance,

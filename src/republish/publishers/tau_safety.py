@@ -56,7 +56,14 @@ from republish.memory.cohort_stays import continued
 from republish.memory.memory import Memory
 from republish.memory.signatures import group_signatures
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, gathered, recall
+from republish.publishers._buckets.buckets import (
+    FillOptions,
+    Past,
+    fill_buckets,
+    gathered,
+    in_regions,
+    recall,
+)
 from republish.publishers._buckets.dealing import Deal, without_places
 from republish.publishers._cohorts.past import look_back, sighted
 from republish.publishers._signatures import SignaturePublisher
@@ -66,7 +73,9 @@ from republish.schema import Schema
 
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")
+_PARTITIONS = ("gathered", "bang")
 _LARGEST_PART = 1024
+_FEWEST_GROUPS = 5  # of a block, which is split from twice as many and one more on
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,11 @@ class TauSafety(SignaturePublisher):
     With `membership` "random" people are dealt by chance, in one table inside zones of about `zone` people who need a
     signature, 75 times m where not given.
 
+    With `partition` "bang" and `membership` "nearest" it is tau-safe BangA (thesis 5.3): buckets are split by nested
+    regions of a BANG file, each with every value of the signature equally often, from 11 groups on, and groups are
+    gathered inside. Places of people who left go to newcomers, else to counterfeits, and whoever has other
+    quasi-identifiers is where these are now.
+
     With `newcomers`, people are published when so many need a signature at once, and a value that was never published
     hides among so many (docs/new-values.md).
     """
@@ -92,6 +106,7 @@ class TauSafety(SignaturePublisher):
     newcomers: int | None = None
     membership: str = "random"
     zone: int | None = None
+    partition: str = "gathered"
     whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
@@ -99,7 +114,7 @@ class TauSafety(SignaturePublisher):
         "A. Anjum, G. Raschia, M. Gelgon, A. Khan et al.: tau-safety: a privacy model for sequential publication "
         "with arbitrary updates, Computers & Security 66, 2017"
     )
-    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest"}
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest", "partition": "gathered"}
     open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"compromised": 0.04}
     summary: ClassVar[str] = (
@@ -111,9 +126,18 @@ class TauSafety(SignaturePublisher):
         super().__post_init__()
         if self.compromised is not None and not 0 < self.compromised < 1:
             raise PolicyError(f"{self.name}: compromised must be a share between 0 and 1, both excluded")
-        for parameter, choices in (("assignment", _ASSIGNMENTS), ("signatures", _SIGNATURES)):
+        for parameter, choices in (
+            ("assignment", _ASSIGNMENTS),
+            ("signatures", _SIGNATURES),
+            ("partition", _PARTITIONS),
+        ):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
+        if self.deals and self.partition == "bang":
+            raise PolicyError(
+                f'{self.name}: partition = "bang" puts people together by place; leave it out, or choose membership = '
+                '"nearest", which tells much of who has which value'
+            )
         if self.deals and self.assignment == "optimal":
             raise PolicyError(
                 f'{self.name}: assignment = "optimal" chooses the nearest people; leave it out, or choose '
@@ -162,8 +186,8 @@ class TauSafety(SignaturePublisher):
 
     @property
     def forming(self) -> Forming | None:
-        """Groups are dealt or gathered; whole buckets are everyone with the same values."""
-        if self.whole:
+        """Groups are dealt or gathered, or cut by regions, which no attack replays; whole buckets are everyone."""
+        if self.whole or self.partition == "bang":
             return None
         return super().forming or Forming(GATHERED, _LARGEST_PART)
 
@@ -230,4 +254,6 @@ class TauSafety(SignaturePublisher):
         buckets = fill_buckets(placed, past, keeps, self.m, rng, filling, apart)
         if self.whole:
             return buckets.batches(view.rows)
+        if self.partition == "bang":
+            return in_regions(view, buckets, 2 * _FEWEST_GROUPS, rng)
         return gathered(view, buckets, _LARGEST_PART, rng)

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 from republish.policy import Policy
 
-_BLIND = "value-blind"
+_BLIND, _GROWING = "value-blind", "growing-groups"
+_NEWCOMERS = (
+    "Promised is that groups only grow and that each has k rows. Whoever subtracts a group from the one it grew into "
+    "sees the values of those who joined it since, and where one person joined, hers. The attack differencing counts "
+    "them."
+)
 _ALONE = "each release is protected alone, and whoever keeps several may put them together."
 _ONLY_CERTAINTY = (
     "Promised is that nobody's value becomes certain by what is named there. How sure somebody may be short of that is "
@@ -27,6 +32,8 @@ def limits_of(policy: Policy) -> list[str]:
     promises = policy.promises["series"]
     if not policy.publisher.series_promises:
         return _of_one_release(policy)
+    if _GROWING in promises:
+        return [_NEWCOMERS]
     if _BLIND in promises:
         return _of_batches(policy)
     told, thinks = policy.publisher.told_by_choices, policy.publisher.reasoning is not None

@@ -28,8 +28,8 @@ def is_as_recorded(policy: Policy, releases: Sequence[Entry]) -> bool:
     """Whether this is the policy that the first release was made under."""
     if not releases:
         return True
-    first, now = releases[0].payload, (policy.digest(), hierarchies_digest(policy.schema))
-    return (first["policy"], first["hierarchies"]) == now
+    first = releases[0].payload
+    return first["policy"] in policy.digests() and first["hierarchies"] == hierarchies_digest(policy.schema)
 
 
 def require_as_recorded(policy: Policy, releases: Sequence[Entry]) -> None:

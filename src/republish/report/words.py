@@ -20,9 +20,13 @@ METHODS = {
     "mondrian": _GROUPS
     + "The table is cut in two at a median, again and again, for as long as both halves keep what is promised of a "
     "group. Every release is made without a look at earlier ones.",
+    "penalty-tree": _GROUPS
+    + "Sets of rows are cut in two where that makes their cells narrowest, for as long as both parts keep what is "
+    "promised of a group. Every release is protected without a look at earlier ones.",
     "banga": _GROUPS
-    + "Space is halved into regions, one quasi-identifier after the other, and small regions near each other are "
-    "merged until each keeps what is promised of a group. Every release is protected without a look at earlier ones.",
+    + "Space is halved into regions, one quasi-identifier after the other, and neighbouring regions in which people "
+    "live about as densely are merged until each keeps what is promised of a group. Every release is protected without "
+    "a look at earlier ones, but where rows are only added: then groups stay as they are and newcomers join them.",
     "rplus-tree": _GROUPS
     + "The rows are loaded into a spatial index whose leaves become the groups. Every release is made without a look "
     "at earlier ones.",
@@ -169,15 +173,18 @@ PARAMETERS = {
     "cascade": "where knowledge of single people enters",
     "assignment": "how newcomers are put into open places",
     "signatures": "which values a person may hide among after a change",
-    "merge": "how small regions are merged",
-    "shape": "whether groups are published as boxes or as nested regions",
+    "partition": "whether groups are gathered around single people, or cut by nested regions of space",
+    "split": "rows from which a block is split; 0: twice the fewest and one more",
+    "compact": "whether a region is made as narrow as the rows of its group",
+    "insert_only": "whether regions and groups of the first release stay, for tables to which rows are only added",
     "bits": "resolution of the quasi-identifiers",
     "scales": "break points between which nothing is told apart; not shown here",
     "incremental": "whether the index of the last release is mended instead of made anew",
     "packed": "whether leaves are filled evenly",
 }
 PARAMETERS_OF = {
-    "banga": {"m": "fewest rows of a block that groups are merged from"},
+    "penalty-tree": {"m": "fewest rows of a block that groups are merged from"},
+    "banga": {"m": "fewest rows of a block that groups are merged from; at most k"},
     "rplus-tree": {"m": "fewest rows of a leaf; 0: k"},
     "cor-split": {
         "assignment": "whether newcomers join existing sets of values first, or always get new ones"
@@ -336,6 +343,7 @@ ALONE_ASSUMPTION = (
 )
 ASSUMPTIONS = {
     "mondrian": ALONE_ASSUMPTION,
+    "penalty-tree": ALONE_ASSUMPTION,
     "banga": ALONE_ASSUMPTION,
     "rplus-tree": ALONE_ASSUMPTION,
     "m-invariance": PAST_PROMISES,

@@ -52,7 +52,7 @@ def plot_regions(
 ) -> None:
     """Draw nested regions over two quasi-identifiers, and beside them the groups that blocks were clustered into.
 
-    Inner regions lie on the regions around them, so that what is seen of a region is its block. `BangA(shape="region")`
+    Inner regions lie on the regions around them, so that what is seen of a region is its block. `BangA`
     makes such a release; `clustered` is one of the same view in boxes. Without `axes`, the names of two
     quasi-identifiers, the two that tell most are drawn.
 
@@ -66,7 +66,7 @@ def regions_figure(release: Release, clustered: Release | None = None, axes: str
     """The figure that `plot_regions` writes: on the left nested regions, on the right the clusters."""
     if release.level is None:
         raise PolicyError(
-            "a picture of nested regions needs a release with levels; publish with BangA(shape='region'), or draw "
+            "a picture of nested regions needs a release with levels; publish with BangA, or draw "
             "boxes with plot_groups"
         )
     across, up = two_axes(release, axes)

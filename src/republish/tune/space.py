@@ -232,6 +232,7 @@ def _crowds(drawn: _Drawn) -> dict[str, Any]:
 
 _SPACES: dict[str, Callable[[_Drawn], dict[str, Any]]] = {
     "mondrian": lambda drawn: _one_table(drawn) | {"strict": drawn.one_of("strict", True, False)},
+    "penalty-tree": _one_table,
     "banga": _one_table,
     "rplus-tree": _one_table,
     "m-invariance": lambda drawn: {"m": drawn.m()},
@@ -252,6 +253,7 @@ _BOUNDED = ("cohorts", "value-blind")
 _CROWDS = ("k", "j", "crowd", "keep")
 _SEARCHED: dict[str, tuple[str, ...]] = {
     "mondrian": ("k", "strict"),
+    "penalty-tree": ("k",),
     "banga": ("k",),
     "rplus-tree": ("k",),
     "m-invariance": ("m",),

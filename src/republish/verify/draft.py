@@ -38,9 +38,10 @@ def check_against_memory(
             "code": pl.Series(memory.columns["code"], dtype=pl.Int32),
             "release": pl.Series(memory.columns["last"], dtype=pl.Int32),
             "signature": spelled_signatures(memory),
+            "group": pl.Series(memory.columns["group"], dtype=pl.Int32),
         }
     )
-    nobody = pl.DataFrame({"code": [None], "release": [None], "signature": [None]}, schema=stored.schema)
+    nobody = pl.DataFrame({name: [None] for name in stored.columns}, schema=stored.schema)
     last = pl.concat([stored, nobody])[np.where(known, entries, memory.size)]
     goes_on = known.copy()
     goes_on[known] = memory.columns["code"][entries[known]] == now.members.code[known]
@@ -68,4 +69,5 @@ def check_against_memory(
             return batch_checks(promise, renewals)
         return few_determined(promise, now, known_from(memory, now))
 
-    return tuple(promise_checks(promises, now, Before(last, groups, beliefs, cohorts), sizes))
+    present = int(np.count_nonzero(memory.columns["last"] == now.number - 1))
+    return tuple(promise_checks(promises, now, Before(last, groups, beliefs, cohorts, present), sizes))

@@ -40,6 +40,10 @@ class Rebuilt:
     def known(self, now: AuditedRelease) -> pl.DataFrame:
         return keyed(now.members.people).join(self.last, on=list(KEY), how="left", maintain_order="left")
 
+    def present(self, number: int) -> int:
+        """How many people whose last release is this one."""
+        return int((self.last["last"] == number).sum())
+
     def groups_of(self, known: pl.DataFrame, code: IntArray) -> Sequence[IntArray]:
         """For each earlier release the group of everyone in this one, in the life she lives now; 0 for none."""
         lives = known.select(*KEY, life=_life(known, code))

@@ -19,6 +19,8 @@
 - `withstand=x`: no release takes an adversary who thinks of all releases together further than x bits from a group's
   shares (see `republish.verify.withstand`); `withstand-events=x`: also where she knows whose value changed when.
 - `kept-cuts`: the cells of people of all releases are laminar (see `republish.verify.kept_cuts`).
+- `growing-groups`: everyone of the last release is in this one with the same value, and whoever shared a group there
+  shares one here.
 - `new-values=n`: a signature with a value that no earlier release showed and no list has is that of at least n
   people; and whoever is published for the first time is one of at least n who are new or have a changed value.
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
@@ -51,6 +53,7 @@ from republish.verify.similarity import KS_SIMILARITY, SIMILARITY, Shown
 
 VIEW = "view-"
 WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
+GROWING = "growing-groups"
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates", NEW_VALUES)
 """The promises for which the signatures of everyone must be known."""
 
@@ -76,6 +79,7 @@ _MEANING = {
     "value-blind": "Who is with whom depends on quasi-identifiers, numbers of people and chance, never on a value.",
     "open-batches": "The counts of a batch change only when at least n lives end, or begin, together.",
     "closed-batches": "A batch takes in nobody once it is made, and loses at least n lives together.",
+    "growing-groups": "Nobody leaves, no value changes, and whoever was in one group stays in one: groups only grow.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "new-values": "A value that appears for the first time hides among at least n people, any of whom may have it.",
     "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
@@ -183,16 +187,17 @@ def no_signatures(groups: int) -> Signatures:
 class Before(NamedTuple):
     """What is known of everyone in a release from earlier ones.
 
-    `last` has one row a person, in the order of the release: code, signature and release of the last sight, null for a
-    stranger. `groups()` is, for each earlier release, the group each person was in while she lived the life she
-    lives now, 0 for none. `beliefs(promise)` is the check of a promise about beliefs, `cohorts(promise)` those of one
-    about cohorts.
+    `last` has one row a person, in the order of the release: code, signature, group and release of the last sight, null
+    for a stranger; `present` is how many people the last release had. `groups()` is, for each earlier release, the
+    group each person was in while she lived the life she lives now, 0 for none. `beliefs(promise)` is the check of a
+    promise about beliefs, `cohorts(promise)` those of one about cohorts.
     """
 
     last: pl.DataFrame
     groups: Callable[[], Sequence[IntArray]]
     beliefs: Callable[[str], Check]
     cohorts: Callable[[str], Sequence[Check]]
+    present: int
 
     def same(self, now: AuditedRelease) -> BoolArray:
         found: BoolArray = (
@@ -228,6 +233,8 @@ def promise_checks(
             checks.extend(before.cohorts(promise))
         elif name == NEW_VALUES:
             checks.extend(hidden_new_values(promise, now, before))
+        elif name == GROWING:
+            checks.append(grown_groups(promise, now, before))
         elif name == "disjoint-updates":
             checks.append(equal_or_disjoint(promise, now, before))
         else:
@@ -320,6 +327,24 @@ def hidden_new_values(promise: str, now: AuditedRelease, before: Before) -> tupl
         coming if alone else 0,
     )
     return hidden, together
+
+
+def grown_groups(promise: str, now: AuditedRelease, before: Before) -> Check:
+    """Whether everyone of the last release is there with the same value, and every group of it in one group."""
+    stayed = before.last["release"].eq(now.number - 1).fill_null(False).to_numpy()
+    gone = before.present - int(np.count_nonzero(stayed & now.members.someone))
+    changed = before.changed(now) & stayed
+    pairs = pl.DataFrame({"then": before.last["group"], "now": now.members.group}).filter(pl.Series(stayed))
+    apart = pairs.unique().group_by("then").len().filter(pl.col("len") > 1)
+    left_out = stayed & (now.members.group == 0)
+    return Check(
+        f"{promise}: groups of the last release",
+        gone == 0 and apart.is_empty() and not (changed | left_out).any(),
+        meaning_of(promise),
+        None,
+        apart.height,
+        gone + int(np.count_nonzero(changed | left_out)),
+    )
 
 
 def hc_safe(promise: str, now: AuditedRelease, groups: Sequence[IntArray], sizes: IntArray) -> Check:

@@ -129,12 +129,13 @@ class Walk:
         def together(promise: str) -> Sequence[Check]:
             return self._cohorts(promise, now) if renewals is None else batch_checks(promise, renewals)
 
-        last = known.select("code", "signature", release="last")
+        last = known.select("code", "signature", "group", release="last")
         before = Before(
             last,
             lambda: self.rebuilt.groups_of(known, now.members.code),
             beliefs,
             together,
+            self.rebuilt.present(now.number - 1),
         )
         checks = promise_checks(
             [p for p in promises if p not in (KEPT_CUTS, HIDDEN_BATCH)], now, before, sizes

@@ -50,7 +50,7 @@ def published(frame: pl.DataFrame, publisher: Publisher) -> tuple[Release, np.nd
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(
     "publisher",
-    [Mondrian(4), MInvariance(2), BangA(k=4, shape="region")],
+    [Mondrian(4), MInvariance(2), BangA(k=4, compact=False)],
     ids=["mondrian", "m-invariance", "banga"],
 )
 def test_our_own_tables_are_read_as_those_of_another_tool(

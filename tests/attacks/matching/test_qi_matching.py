@@ -83,7 +83,7 @@ def test_groups_that_fit_are_those_whose_cells_hold_the_point(seed: int, size: i
 @pytest.mark.parametrize("seed", range(4))
 def test_a_point_belongs_to_the_innermost_region(seed: int, missing: float) -> None:
     view = read_view(people(150, seed, missing), SCHEMA).pseudonymous(SECRET)
-    grouping = BangA(k=4, shape="region").publish(view, Memory.empty(), np.random.default_rng(0))
+    grouping = BangA(k=4, compact=False).publish(view, Memory.empty(), np.random.default_rng(0))
     release, group_of_row = build_release(view, grouping, SECRET, 1)
     assert release.level is not None
     found = fits_of(release, view.points)
@@ -261,7 +261,7 @@ def test_people_who_fit_nothing_are_counted_and_not_named() -> None:
 
 def test_groups_of_ldiverse_bang_files_are_matched() -> None:
     view = read_view(people(120, 3, 0.0), SCHEMA).pseudonymous(SECRET)
-    grouping = BangA(k=4, shape="region", require=(LDiversity(2),)).publish(
+    grouping = BangA(k=4, compact=False, require=(LDiversity(2),)).publish(
         view, Memory.empty(), np.random.default_rng(0)
     )
     release, of_row = build_release(view, grouping, SECRET, 1)

@@ -21,7 +21,7 @@ from republish.cli.engine_options import EngineOptions
 from republish.knowledge import Classes, Knowledge
 from republish.parts import Engine, Here
 from republish.parts.verify.files import Ranges
-from republish.publishers import BangA, CorSplit, JSReduce, Publisher, TauSafety
+from republish.publishers import CorSplit, JSReduce, PenaltyTree, Publisher, TauSafety
 from republish.publishing.maintenance import forget, withdraw
 from slow import quick
 from verify.test_series import (
@@ -150,7 +150,7 @@ def test_a_series_is_verified_in_parts_as_by_one_process(
 
 
 def test_a_release_of_parts_is_checked_for_what_one_process_wrote_besides(tmp_path: Path) -> None:
-    series = made(tmp_path, BangA(4), None)
+    series = made(tmp_path, PenaltyTree(4), None)
     found = verified(series)
     assert [check["promise"] for check in found["releases"]["1"]["checks"]] == [
         "k=4",

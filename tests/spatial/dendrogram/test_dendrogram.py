@@ -13,10 +13,25 @@ from hypothesis import strategies as st
 from republish.errors import CannotPublish, PolicyError
 from republish.requirements import KAnonymity, LDiversity, TCloseness, Whole, compile_rules
 from republish.spatial.bang.bang_file import Sensitive, bulk_load
-from republish.spatial.dendrogram.dendrogram import Dendrogram, dendrogram_of, densities, neighbours
+from republish.spatial.dendrogram._density import joined, merged_by_density
+from republish.spatial.dendrogram.dendrogram import (
+    Dendrogram,
+    DensityTree,
+    dendrogram_of,
+    densities,
+    density_tree,
+    neighbours,
+    volumes,
+)
 from spatial.layouts import PLAIN, clouds, grid, numbers, regions
 
 MERGES = ("penalty", "density")
+
+
+def tree_of(merge, index, points, widths, sensitive=None, wanted=()):
+    if merge == "density":
+        return density_tree(index, sensitive)
+    return dendrogram_of(index, points, numbers(*widths), sensitive, wanted)
 
 
 def box(region, bits):
@@ -100,20 +115,39 @@ def test_density_is_points_over_painted_cells(cloud, m) -> None:
 # --- merging ----------------------------------------------------------------------------------------------
 
 
-def naive_dense(index):
-    """Clusters by falling density, as sets of blocks: every one that comes to be."""
-    pairs = pairs_of(index)
-    order = sorted(range(index.blocks), key=lambda b: (-densities(index)[b], b))
-    clusters, seen = [], set()
-    for place, block in enumerate(order):
-        mine = {block}
-        for cluster in list(clusters):
-            if any(frozenset((block, other)) in pairs for other in cluster):
-                clusters.remove(cluster)
-                mine |= cluster
-        clusters.append(mine)
-        seen |= {(place, frozenset(mine))}
-    return [cluster for _, cluster in sorted(seen, key=lambda entry: entry[0])]
+def naive_pairs(index):
+    """Clusters as sets of blocks, every one that comes to be: rounds of pairs of closest density."""
+    beside = pairs_of(index)
+    clusters, seen = [frozenset((b,)) for b in range(index.blocks)], []
+
+    def density(cluster):
+        points, space = (sum(part[b] for b in cluster) for part in (index.count, volumes(index)))
+        return np.log(points) - np.log(space)
+
+    def touch(one, other):
+        return any(frozenset((a, b)) in beside for a in one for b in other)
+
+    while len(clusters) > 1:
+        dense = [density(cluster) for cluster in clusters]
+        order = sorted(range(len(clusters)), key=lambda c: (-dense[c], c))
+        mate = {}
+        for c in order:
+            free = [
+                o
+                for o in range(len(clusters))
+                if o != c and o not in mate and touch(clusters[c], clusters[o])
+            ]
+            if c not in mate and free:
+                best = min(free, key=lambda o: (abs(dense[o] - dense[c]), o))
+                mate[c], mate[best] = best, c
+        if 16 * len(mate) < len(clusters):
+            left = [c for c in order if c not in mate]
+            for one, other in zip(left[::2], left[1::2], strict=False):
+                mate[one], mate[other] = other, one
+        made = [clusters[c] | clusters[mate[c]] for c in sorted(mate) if c < mate[c]]
+        clusters = [cluster for c, cluster in enumerate(clusters) if c not in mate] + made
+        seen += made
+    return seen
 
 
 def nodes(tree):
@@ -138,20 +172,45 @@ def test_merges_form_one_tree(cloud, m, merge) -> None:
     if points.shape[1] < m:
         return
     index = bulk_load(grid(*bits), points, m)
-    tree = dendrogram_of(
-        index, points, numbers(*(1 << b for b in bits)), merge=merge, wanted=(m, 2 * m, 5 * m)
-    )
-    is_tree(tree, index)
+    is_tree(tree_of(merge, index, points, [1 << b for b in bits], wanted=(m, 2 * m, 5 * m)), index)
 
 
+@settings(max_examples=60)
 @given(clouds(highest=4), st.integers(1, 4))
-def test_dense_blocks_merge_as_in_the_slow_twin(cloud, m) -> None:
+def test_blocks_of_closest_density_merge_as_in_the_slow_twin(cloud, m) -> None:
     bits, points = cloud
     if points.shape[1] < m:
         return
     index = bulk_load(grid(*bits), points, m)
-    tree = dendrogram_of(index, points, numbers(*bits), merge="density")
-    assert set(naive_dense(index)) <= set(nodes(tree))
+    assert nodes(density_tree(index))[index.blocks :] == naive_pairs(index)
+
+
+@given(st.integers(1, 40), st.integers(0, 1000))
+def test_neighbours_of_clusters_are_those_of_their_parts_once(parts, seed) -> None:
+    rng = np.random.default_rng(seed)
+    clusters = int(rng.integers(1, parts + 1))
+    cluster = np.concatenate([np.arange(clusters), rng.integers(0, clusters, parts - clusters)])
+    listed = [rng.integers(0, parts, rng.integers(0, 6)).tolist() for _ in range(parts)]
+    start = np.concatenate([[0], np.cumsum([len(part) for part in listed])]).astype(np.int64)
+    near = np.array([other for part in listed for other in part], dtype=np.int64)
+    first, beside = joined(cluster, clusters, start, near)
+    for c in range(clusters):
+        found = beside[first[c] : first[c + 1]].tolist()
+        expected = {int(cluster[o]) for p in range(parts) if cluster[p] == c for o in listed[p]} - {c}
+        assert sorted(found) == sorted(expected)
+
+
+def test_one_large_block_beside_very_many_does_not_make_all_of_them_wait() -> None:
+    """A star of a hundred blocks that touch nothing but one in their middle."""
+    hub = np.zeros(100, dtype=np.int64)
+    start = np.concatenate([[0, 100], 100 + np.arange(1, 101)])
+    near = np.concatenate([np.arange(1, 101), hub])
+    child, space = merged_by_density(np.full(101, 5), np.ones(101), start, near)
+    leaves = [1] * 101
+    for left, right in child.tolist():
+        leaves.append(leaves[left] + leaves[right])
+    assert leaves[-1] == space[-1] == 101
+    assert sorted(leaves[101:])[:50] == [2] * 50
 
 
 def extent(points, rows, widths):
@@ -286,7 +345,7 @@ def test_cuts_reach_k_and_are_nested(cloud, m, merge) -> None:
     if rows < m:
         return
     index = bulk_load(grid(*bits), points, m)
-    tree = dendrogram_of(index, points, numbers(*(1 << b for b in bits)), merge=merge, wanted=(m, 3 * m))
+    tree = tree_of(merge, index, points, [1 << b for b in bits], wanted=(m, 3 * m))
     before = None
     for k in range(m, rows + 1):
         found = tree.cut(k)
@@ -296,18 +355,22 @@ def test_cuts_reach_k_and_are_nested(cloud, m, merge) -> None:
         before = found
 
 
-@given(clouds(highest=4), st.sampled_from(MERGES), st.integers(1, 4))
-def test_cuts_under_requirements_hold_and_are_nested(cloud, merge, k) -> None:
+@given(
+    clouds(highest=4),
+    st.sampled_from(MERGES),
+    st.integers(1, 4),
+    st.sampled_from([TCloseness(0.5), LDiversity(3)]),
+)
+def test_cuts_under_requirements_hold_and_are_nested(cloud, merge, k, asked) -> None:
     bits, points = cloud
     rows = points.shape[1]
     codes = np.arange(rows) % 4
     if rows < 8:
         return
     whole = Whole.of(codes, 4)
-    asked = TCloseness(0.5)
     rules = compile_rules((asked,), whole)
     index = bulk_load(grid(*bits), points, 1)
-    tree = dendrogram_of(index, points, numbers(*bits), Sensitive(rules, codes), merge, (k,))
+    tree = tree_of(merge, index, points, bits, Sensitive(rules, codes), (k,))
     before = None
     for size in (k, k + 1, 2 * k):
         found = tree.cut(size, rules)
@@ -331,11 +394,88 @@ def test_a_cut_descends_only_where_both_parts_are_enough() -> None:
         tree.cut(15)
 
 
+def naive_passing(tree, k, holds=lambda blocks: True):
+    """The groups of blocks below the root: each node divided as long as a part of it is enough."""
+    blocks = len(tree.size) - len(tree.child)
+    below = [[b] for b in range(blocks)]
+    for left, right in tree.child.tolist():
+        below.append(below[left] + below[right])
+    beside = [set(tree.near[tree.first[b] : tree.first[b + 1]].tolist()) for b in range(blocks)]
+
+    def enough(node):
+        return tree.size[node] >= k and holds(below[node])
+
+    def parts(node):
+        if node < blocks:
+            return [[node]]
+        one, other = tree.child[node - blocks].tolist()
+        if enough(one) and enough(other):
+            return parts(one) + parts(other)
+        if not enough(one) and not enough(other):
+            return [below[node]]
+        host, small = (one, other) if enough(one) else (other, one)
+        made = parts(host)
+        touching = {n for b in below[small] for n in beside[b]} & set(below[host]) or below[host]
+        nearest = min(touching, key=lambda b: (abs(tree.density[b] - tree.density[small]), b))
+        return [part + below[small] if nearest in part else part for part in made]
+
+    return {frozenset(part) for part in parts(len(tree.size) - 1)}
+
+
+@given(clouds(highest=4), st.integers(1, 3), st.integers(1, 30))
+def test_small_nodes_are_passed_on_as_in_the_slow_twin(cloud, m, k) -> None:
+    bits, points = cloud
+    if points.shape[1] < max(m, k):
+        return
+    tree = density_tree(bulk_load(grid(*bits), points, m))
+    assert groups(tree.cut(k)) == naive_passing(tree, k)
+
+
+@given(clouds(highest=4), st.integers(1, 6), st.integers(1, 3))
+def test_so_are_those_of_too_few_values(cloud, k, values) -> None:
+    bits, points = cloud
+    codes = (points.sum(axis=0).astype(int) * 7) % 4
+    if points.shape[1] < k or len(set(codes.tolist())) < values:
+        return
+    rules = compile_rules((LDiversity(values),), Whole.of(codes, 4))
+    index = bulk_load(grid(*bits), points, 1)
+    tree = density_tree(index, Sensitive(rules, codes))
+
+    def diverse(blocks):
+        return len(set(codes[np.isin(index.block, blocks)].tolist())) >= values
+
+    assert groups(tree.cut(k, rules)) == naive_passing(tree, k, diverse)
+
+
+def test_a_block_that_is_too_small_goes_to_the_neighbour_of_closest_density() -> None:
+    """Blocks of 5, 5 and 2 points in a row, (0, 1) first; 2 touches 1 alone, and then both."""
+    none = np.zeros(0, dtype=np.int64)
+    child = np.array([[0, 1], [3, 2]], dtype=np.int32)
+    size, density = np.array([5, 5, 2, 10, 12]), np.array([1.0, 3.0, 1.5, 2.0, 2.0])
+    row = DensityTree(child, size, none, none, none, density, np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1]))
+    assert row.cut(5).tolist() == [0, 1, 1]
+    ring = DensityTree(
+        child, size, none, none, none, density, np.array([0, 2, 4, 6]), np.array([1, 2, 0, 2, 0, 1])
+    )
+    assert ring.cut(5).tolist() == [0, 1, 0]
+    assert ring.cut(6).tolist() == [0, 0, 0]
+
+
+@given(clouds(highest=4), st.integers(1, 3), st.integers(1, 10))
+def test_blocks_that_belong_together_are_never_parted(cloud, m, units) -> None:
+    bits, points = cloud
+    if points.shape[1] < m:
+        return
+    index = bulk_load(grid(*bits), points, m)
+    unit = np.arange(index.blocks) % min(units, index.blocks)
+    tree = density_tree(index, unit=unit)
+    assert tree.size[: unit.max() + 1].tolist() == np.bincount(unit, weights=index.count).tolist()
+    assert len(tree.cut(m)) == unit.max() + 1
+
+
 def test_what_cannot_be_asked_is_refused() -> None:
     points = np.arange(8.0)[None]
     index = bulk_load(grid(3), points, 2)
-    with pytest.raises(PolicyError, match="merge"):
-        dendrogram_of(index, points, numbers(8), merge="magic")
     with pytest.raises(PolicyError):
         dendrogram_of(index, points, numbers(8), wanted=(0,))
     rules = compile_rules((KAnonymity(2), LDiversity(2)), Whole.of(np.array([0, 1]), 2))

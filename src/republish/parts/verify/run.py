@@ -80,7 +80,7 @@ from republish.verify.check import Check, Verification
 from republish.verify.cohorts import DETERMINED
 from republish.verify.kept_cuts import Labels, labels_in_common, moved_so_far
 from republish.verify.memory import sentences
-from republish.verify.promises import EVENTS, NEW_VALUES, WITHSTAND
+from republish.verify.promises import EVENTS, GROWING, NEW_VALUES, WITHSTAND
 from republish.verify.promises import VIEW as OF_VIEW
 from republish.verify.series import LOST_MEMORY, UNREADABLE, Audit, SeriesVerification, recorded_promises
 from republish.verify.similarity import BeliefWalk
@@ -171,7 +171,7 @@ class _AuditInParts(Audit):
     def _require_in_parts(self) -> None:
         reason = None
         bound = DETERMINED in self.walk.names and BLIND not in self.walk.names
-        if bound or self.walk.names & {NEW_VALUES, WITHSTAND, EVENTS}:
+        if bound or self.walk.names & {NEW_VALUES, WITHSTAND, EVENTS, GROWING}:
             reason = "its promises are about all people of a release together"
         elif any(name.startswith(OF_VIEW) for name in self.walk.names):
             reason = "its groups are compared with whole views"

@@ -26,7 +26,10 @@ from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets,
 from republish.publishers._buckets.lists import lists_of, offsets_of
 from republish.publishers._buckets.newcomers import FillOptions, Work, assign, balance, require_values
 from republish.publishers._buckets.partition import Stacks, gather_groups, halve
+from republish.publishers._buckets.regions import split_by_regions
 from republish.publishers._kernels.geometry import geometry
+from republish.spatial.cube import cells, cube_of
+from republish.spatial.keys import interleave, key_order
 
 Ints = Int32Array
 
@@ -39,6 +42,7 @@ __all__ = [
     "fill_buckets",
     "gathered",
     "halved",
+    "in_regions",
     "recall",
 ]
 
@@ -288,6 +292,22 @@ def gathered(view: Microdata, buckets: Buckets, limit: int, rng: np.random.Gener
     row, space, stacks = buckets.row.copy(), geometry(view), _stacks(buckets)
     parts = halve(space, row, stacks, limit)
     gather_groups(space, row, stacks, parts, rng.random(int(buckets.heights.sum())))
+    return replace(buckets, row=row).grouping(view.rows)
+
+
+def in_regions(view: Microdata, buckets: Buckets, limit: int, rng: np.random.Generator) -> Grouping:
+    """Return groups gathered in blocks of at most `limit` groups that nested regions of the view's cube leave."""
+    cube = cube_of(view)
+    keys = interleave(cells(cube, view.points), cube.bits, cube.turns)
+    rank = np.empty(view.rows + 1, dtype=np.int64)
+    rank[key_order(keys)] = np.arange(view.rows)
+    rank[-1] = view.rows  # of counterfeits, which are numbered -1
+    of_code = np.repeat(buckets.heights, np.diff(buckets.sig_offsets))
+    segment = np.repeat(np.arange(len(of_code)), of_code)
+    row = buckets.row[np.lexsort((rank[buckets.row], segment))]
+    stacks = _stacks(buckets)
+    parts = split_by_regions(keys, cube.levels, row, stacks, limit)
+    gather_groups(geometry(view), row, stacks, parts, rng.random(int(buckets.heights.sum())))
     return replace(buckets, row=row).grouping(view.rows)
 
 

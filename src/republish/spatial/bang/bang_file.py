@@ -13,7 +13,7 @@ Everything is built by one sort of the keys. Points can be added to an index and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,12 @@ class BangIndex:
         """
         keys = _keys(self.cube, points)
         return _settled(self, keys, _find(self, keys), sensitive)
+
+    def filled(self, points: FloatArray) -> BangIndex:
+        """Return the index of these points in the same regions, of which none is dissolved and none split."""
+        keys = _keys(self.cube, points)
+        block = _find(self, keys)
+        return replace(self, count=np.bincount(block, minlength=self.blocks), block=block, keys=keys)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return everything as plain arrays, as `index_of_arrays` reads them."""

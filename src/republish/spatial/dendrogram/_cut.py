@@ -69,7 +69,7 @@ def cut_by_rules(
         both = True
         for side in range(2):
             part = child[node - blocks, side]
-            both = both and _enough(child, part, size, rules, start, code, times, counts, stack)
+            both = both and enough_below(child, part, size, rules, start, code, times, counts, stack)
         for side in range(2):
             enough[child[node - blocks, side]] = both
             reached[child[node - blocks, side]] = both
@@ -77,7 +77,7 @@ def cut_by_rules(
 
 
 @kernel
-def _enough(
+def enough_below(
     child: IntArray,
     node: int,
     size: IntArray,

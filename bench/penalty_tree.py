@@ -1,4 +1,4 @@
-"""Time of BangA against a sort of 64-bit keys and a k-d tree on the same rows, and its groups against Mondrian's.
+"""Time of the penalty tree against a sort of 64-bit keys and a k-d tree, and its groups against Mondrian's.
 
 Uniform numbers, k = 5, reading and writing excluded. The reference is four times `np.argsort` of a 64-bit key plus
 twice a k-d tree with leaves of 5 rows: an index should take less, with dendrogram and first release less than three
@@ -18,7 +18,7 @@ from republish import Category, Mondrian, Number, Schema, read_view
 from republish.memory.memory import Memory
 from republish.metrics import discernibility, global_certainty_penalty, kl_divergence
 from republish.microdata import Microdata
-from republish.publishers.banga import BangA
+from republish.publishers.penalty_tree import PenaltyTree
 from republish.release.release import build_release
 from republish.secret import Secret
 from republish.spatial import bulk_load, cube_of
@@ -63,8 +63,10 @@ def speed(n: int, columns: int, runs: int) -> float:
     index = least(lambda: bulk_load(cube_of(view), view.points, 1, full=2), runs)
     coarse = least(lambda: bulk_load(cube_of(view), view.points, K), runs)
     with PeakMemory() as memory:
-        all_of_it = least(lambda: BangA(K).publish(view, Memory.empty(), np.random.default_rng(0)), runs)
-    head = f"banga {n:>10,} x {columns}"
+        all_of_it = least(
+            lambda: PenaltyTree(K).publish(view, Memory.empty(), np.random.default_rng(0)), runs
+        )
+    head = f"penalty-tree {n:>10,} x {columns}"
     print(f"{head}  reference        {bound:7.3f} s  = 4 x sort {sort:.3f} s + 2 x k-d tree {tree:.3f} s")
     print(f"{head}  index, M = 1     {index:7.3f} s  {index / bound:5.2f} x reference (at most 1)")
     print(f"{head}  index, M = {K}     {coarse:7.3f} s  {coarse / bound:5.2f} x reference (at most 1)")
@@ -79,29 +81,31 @@ def with_threads(n: int, columns: int) -> None:
     times = {}
     for threads in (1, min(2, most)):
         numba.set_num_threads(threads)
-        times[threads] = least(lambda: BangA(K).publish(view, Memory.empty(), np.random.default_rng(0)))
+        times[threads] = least(lambda: PenaltyTree(K).publish(view, Memory.empty(), np.random.default_rng(0)))
     numba.set_num_threads(most)
     gain = times[1] / times[max(times)]
-    print(f"banga {n:>10,} x {columns}  one thread       {times[1]:7.3f} s  {gain:5.2f} x that of two")
+    print(f"penalty-tree {n:>10,} x {columns}  one thread       {times[1]:7.3f} s  {gain:5.2f} x that of two")
 
 
 def many_sizes(n: int, columns: int) -> None:
     """Print the time of one index for many k, and of each release from it."""
     view = uniform(n, columns)
-    once = least(lambda: BangA(K).index(view, SIZES), 1)
-    made = BangA(K).index(view, SIZES)
+    once = least(lambda: PenaltyTree(K).index(view, SIZES), 1)
+    made = PenaltyTree(K).index(view, SIZES)
     each = least(lambda: [made.release(k) for k in SIZES]) / len(SIZES)
-    print(f"banga {n:>10,} x {columns}  index for {len(SIZES)} k  {once:7.3f} s, then {each:.3f} s a release")
+    print(
+        f"penalty-tree {n:>10,} x {columns}  index for {len(SIZES)} k  {once:7.3f} s, then {each:.3f} s a release"
+    )
 
 
 def quality(name: str, view: Microdata) -> None:
     """Print penalty, discernibility and KL-divergence over those of Mondrian."""
-    one_index = BangA(K).index(view, SIZES)
+    one_index = PenaltyTree(K).index(view, SIZES)
     nothing, rng = Memory.empty(), np.random.default_rng(0)
     for k in SIZES:
         groupings = (
             Mondrian(k).publish(view, nothing, rng),
-            BangA(k).publish(view, nothing, rng),
+            PenaltyTree(k).publish(view, nothing, rng),
             one_index.release(k),
         )
         releases = [build_release(view, grouping, SECRET, 1)[0] for grouping in groupings]
@@ -114,19 +118,21 @@ def quality(name: str, view: Microdata) -> None:
             for row in rows[1:]
         ]
         shown = f"{rows[0][0]:6.4f} {rows[0][1]:8.1f} {rows[0][2]:7.3f}"
-        print(f"banga {name:<10} k={k:<5} mondrian {shown} | own index {texts[0]} | one for all {texts[1]}")
+        print(
+            f"penalty-tree {name:<10} k={k:<5} mondrian {shown} | own index {texts[0]} | one for all {texts[1]}"
+        )
 
 
 def main(full: bool = False) -> None:
     """Print times at 1,000,000 rows, the quality on 50,000; with `full` also 100,000 and 10,000,000 rows."""
-    BangA(K).publish(uniform(2000, 3), Memory.empty(), np.random.default_rng(0))
+    PenaltyTree(K).publish(uniform(2000, 3), Memory.empty(), np.random.default_rng(0))
     speed(1_000_000, 7, 3)
     with_threads(1_000_000, 7)
     many_sizes(1_000_000, 7)
     if full:
         before = speed(1_000_000, 5, 3)
         after = speed(10_000_000, 5, 1)
-        print(f"banga  10,000,000 x 5  takes {after / before:.2f} x a tenth of the rows (at most 12)")
-    print("banga quality: penalty, discernibility a row, KL-divergence; ours over Mondrian's")
+        print(f"penalty-tree  10,000,000 x 5  takes {after / before:.2f} x a tenth of the rows (at most 12)")
+    print("penalty-tree quality: penalty, discernibility a row, KL-divergence; ours over Mondrian's")
     quality("uniform", uniform(50_000, 7))
     quality("clustered", clustered(50_000, 7))
