@@ -34,6 +34,7 @@ NAMES = [
     "Fig. 8a",
     "Fig. 8b",
     "Suppressed rows",
+    "Why the walk stalls",
 ]
 
 

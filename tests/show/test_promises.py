@@ -110,7 +110,9 @@ def test_beliefs_about_everyone_in_the_view_foretell_whether_the_walk_stalls(tmp
         series = Series.create(tmp_path / str(j), schema, JSReduce(k=3, t=1.0, j=j, knowledge=sure))
         done = series.publish(view)
         (said,) = spreads_in(done.as_dict()["verification"]["checks"])
-        assert said.startswith(f"beliefs about everyone in the view diverge by I = 1.00 bits; where that is about j = {j}")
+        assert said.startswith(
+            f"beliefs about everyone in the view diverge by I = 1.00 bits; where that is about j = {j}"
+        )
         assert said.endswith("it would stall here") == stalls
         (found,) = series.verify().releases.values()
         assert [check.of_view for check in found.checks if check.of_view is not None] == pytest.approx([1.0])

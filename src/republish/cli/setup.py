@@ -21,11 +21,12 @@ class Dataset(enum.StrEnum):
 
 
 class Preset(enum.StrEnum):
-    """Protocols of the papers."""
+    """Protocols of the papers, and the course of illness that is fitted to one."""
 
     tau_safety = "tau-safety"
     cor_split = "cor-split"
     cor_split_33 = "cor-split-33"
+    fitted = "fitted"
 
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same files.")]
@@ -56,7 +57,7 @@ def generate(
     out: Annotated[Path, typer.Argument(help="Folder to write: views/001.csv ..., schema.toml, knowledge/.")],
     options: GenerateOptions,
     preset: Annotated[
-        Preset | None, typer.Option(help="Census: a paper's protocol instead of rates.")
+        Preset | None, typer.Option(help="Census: a paper's protocol; hospital: fitted to a paper.")
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -66,10 +67,14 @@ def generate(
 
     settings = options.given()
     if dataset is Dataset.hospital:
-        if preset or set(settings) - {"views", "rows"}:
-            raise PolicyError("the hospital series takes --views, --rows and --seed only")
-        series: Any = hospital(**settings, seed=seed)
+        if preset not in (None, Preset.fitted) or set(settings) - {"views", "rows"}:
+            raise PolicyError("the hospital series takes --views, --rows, --seed and --preset fitted only")
+        series: Any = hospital(**settings, seed=seed, preset=preset.value if preset else "recreated")
     else:
+        if preset is Preset.fitted:
+            raise PolicyError(
+                "--preset fitted is of the hospital series; give a preset of the census, or none"
+            )
         if preset and set(settings) - {"people"}:
             raise PolicyError("--preset sets rows, views and rates; give it with --people and --seed only")
         series = census(**({**PRESETS[preset.value], **settings} if preset else settings), seed=seed)

@@ -17,8 +17,8 @@ class Point:
     `penalty` is the mean certainty penalty of a row, a suppressed one counting 1. In two tables it is the same for all
     publishers, and the loss is `value_error`: the median error of counts that ask for the sensitive value too, the mean
     over all rows; `None` in one table. `suppressed` and `counterfeits` are shares of the rows, `undecided` is the share
-    of people of whom the linear attack could not tell. `why` says why a point is not feasible. `spread` is the largest I
-    of any release, by how many bits beliefs about everyone in a view diverge, where the publisher thinks of beliefs.
+    of people of whom the linear attack could not tell. `why` says why a point is not feasible. `spread` is the largest
+    I of any release, by how many bits beliefs about everyone in a view diverge, where the publisher thinks of beliefs.
     """
 
     publisher: str

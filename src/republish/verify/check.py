@@ -18,8 +18,8 @@ class Check:
     """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
 
     `unchecked` groups could not be checked, since people in them were forgotten. `says` is the promise as a sentence,
-    `note` another one with a place for the number `noted`, which is said where that is not 0. `of_view` is what everyone
-    in the view would reach as one group, where that says something.
+    `note` another one with a place for the number `noted`, which is said where that is not 0. `of_view` is what
+    everyone in the view would reach as one group, where that says something.
     """
 
     promise: str

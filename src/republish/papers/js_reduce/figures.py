@@ -75,7 +75,7 @@ def rises_little(lines: Lines, line: str, by: float) -> Finding:
 @prepared
 def spared(lines: Lines, line: str, limit: float, share: float) -> Finding:
     """Where x is at most the limit, y is at most the share; in shape up to twice the share."""
-    held = [y for x, y in zip(*lines.points[line], strict=True) if x <= limit]
+    held = [y for x, y in zip(*lines.points[line], strict=True) if float(x) <= limit]
     if not held:
         return Finding(Outcome.OPEN, f"{line} never has at most {limit:g}")
     said = f"{line}: {len(held)} releases with at most {limit:g} leave out {max(held):.3g} % at most"
@@ -327,6 +327,7 @@ FIGURES = (
             spared(PAPERS, 0.6, 1.0),
         ),
         line="technique",
+        points=True,
         where={"what": "spread", "technique": (PAPERS, OURS), "defender": DK},
     ),
 )

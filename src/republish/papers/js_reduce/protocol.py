@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -47,25 +48,34 @@ REACHES = {SNAPSHOT: SNAPSHOT, ONE_STEP: ONE_STEP, DK: FULL}
 SHARES = {SPM: 1.0, FEWER: 0.2, FEWEST: 0.04}
 SHOWN, ALL = "published rows", "all rows, 1 for one left out"
 OMEGA, EXACT = "omega (the paper's)", "exact"
+RECREATED, FITTED = "recreated", "fitted"
 SELECTIVITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
 SECRET = Secret.from_text("papers " * 8)
 
 
 @dataclass(frozen=True)
 class SeriesSize:
-    """How many views of how many rows, and how many queries of each selectivity are put to a release."""
+    """How many views of how many rows, and how many queries of each selectivity are put to a release.
+
+    The hospital series is that of the `preset`. What it was fitted to has a limit j in natural logarithms.
+    """
 
     views: int
     rows: int
     queries: int
+    preset: str = RECREATED
+
+    def limit(self, j: float) -> float:
+        """A limit j of the paper, which does not say of which logarithm, in bits."""
+        return j if self.preset == RECREATED else j / math.log(2)
 
 
 SIZES = {"full": SeriesSize(24, 5000, 10_000), "quick": SeriesSize(24, 1000, 1000)}
 
 
-def size_of(scale: Scale) -> SeriesSize:
+def size_of(scale: Scale, preset: str = RECREATED) -> SeriesSize:
     """The size of a scale."""
-    return SIZES["quick" if scale.quick else "full"]
+    return replace(SIZES["quick" if scale.quick else "full"], preset=preset)
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
 @lru_cache(maxsize=2)
 def series(size: SeriesSize, seed: int) -> HospitalViews:
     """The hospital series, read as it would be for publication; what never occurred is excluded, as Alg. 5 says."""
-    with generated(hospital(size.views, size.rows, seed)) as data:
+    with generated(hospital(size.views, size.rows, seed, size.preset)) as data:
         assert data.knowledge is not None
         views = read_views(data.views, data.schema, SECRET)
     return HospitalViews(views, data.schema, replace(data.knowledge, unseen="zero"))
@@ -115,7 +125,8 @@ def knowledge_of(kind: str, size: SeriesSize, seed: int) -> Knowledge | Extracte
         return known
     if kind == IE:
         return Incremental(2, known.classes, TERMINAL, prior=known)
-    corpus = hospital(size.views, max(1, round(size.rows * SHARES[kind])), seed + 92).views
+    rows = max(1, round(size.rows * SHARES[kind]))
+    corpus = hospital(size.views, rows, seed + 92, size.preset).views
     counted = learn(corpus, series(size, seed).schema, Classes.everyone(), 2, terminal=TERMINAL)
     return by_class(counted.aligned(known.values), known)
 
