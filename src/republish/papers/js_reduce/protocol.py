@@ -41,7 +41,8 @@ DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
     "JS-reduce",
     "JS-reduce (ours)",
 )
-RIVALS = (DIVERSITY, CLOSENESS, BT)
+RELAXED = "l-diversity, relaxed Mondrian"
+RIVALS = (DIVERSITY, RELAXED, CLOSENESS, BT)
 DK, IE, SPM, FEWER, FEWEST = "DK", "IE", "SPM", "SPM, 1/5 of the corpus", "SPM, 1/25 of the corpus"
 SNAPSHOT, ONE_STEP, FULL = "snapshot", "1 step", "full (2 and more steps)"
 REACHES = {SNAPSHOT: SNAPSHOT, ONE_STEP: ONE_STEP, DK: FULL}
@@ -141,7 +142,9 @@ def publisher_of(technique: str, knowledge: Knowledge | Extracted, j: float = 0.
         from republish.requirements.bt_privacy import BTPrivacy
 
         return Mondrian(k=2, bt=BTPrivacy(b=0.5, t=0.8))
-    return Mondrian(k=2, require=(LDiversity(2) if technique == DIVERSITY else TCloseness(0.8),))
+    if technique == CLOSENESS:
+        return Mondrian(k=2, require=(TCloseness(0.8),))
+    return Mondrian(k=2, require=(LDiversity(2),), strict=technique != RELAXED)
 
 
 def adversaries(kinds: tuple[str, ...], size: SeriesSize, seed: int) -> dict[tuple[str, str], Reasoning]:
