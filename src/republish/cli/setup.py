@@ -93,27 +93,30 @@ def generate(
         )
 
 
+@dataclass(frozen=True)
+class LearnOptions:
+    """How what is learned is counted, and what it says of what was not seen."""
+
+    order: int = option(2, "How many last values tell the next: 0 to 3.")
+    smoothing: float = option(0.0, "Observations that a less exact context is worth.")
+    bandwidth: float | None = option(None, "Find the prior by kernel regression with this bandwidth.")
+    unseen: str = option(
+        "shorter", "After a context that never occurred expect what follows a shorter one, or zero."
+    )
+    gaps: str = option("skip", "Values follow each other over absences (skip), or from view to view (count).")
+
+
+@gathered
 def learn(
     out: Annotated[
         Path, typer.Argument(help="New folder to write: knowledge.toml, prior.csv, sequential.csv.")
     ],
     views: Annotated[list[Path], typer.Argument(help="Raw views of another source, oldest first.")],
     schema: Annotated[Path, typer.Option(help="schema.toml with the role of every column.")],
-    order: Annotated[int, typer.Option(help="How many last values tell the next: 0 to 3.")] = 2,
+    options: LearnOptions,
     like: Annotated[
         Path | None, typer.Option(help="Take the classes of people and terminal values from this knowledge.")
     ] = None,
-    smoothing: Annotated[float, typer.Option(help="Observations that a less exact context is worth.")] = 0.0,
-    bandwidth: Annotated[
-        float | None, typer.Option(help="Find the prior by kernel regression with this bandwidth.")
-    ] = None,
-    gaps: Annotated[
-        str, typer.Option(help="Values follow each other over absences (skip), or from view to view (count).")
-    ] = "skip",
-    unseen: Annotated[
-        str,
-        typer.Option(help="After a context that never occurred expect what follows a shorter one, or zero."),
-    ] = "shorter",
 ) -> None:
     """Learn from views what an adversary may know: how likely values are, and how they follow each other."""
     from republish.errors import PolicyError
@@ -135,7 +138,7 @@ def learn(
         )
     with steps(f"learning from {len(views)} views", ("counting", "writing")) as step:
         step("counting")
-        found = learned(views, roles, classes, order, smoothing, ends, bandwidth, unseen, gaps)
+        found = learned(views, roles, classes, terminal=ends, **asdict(options))
         step("writing")
         found.write(out)
     say(
