@@ -165,7 +165,7 @@ def published(
 
     Rows are of several kinds (`what`): an `attack` has `gain` and `confidence` for a release, an adversary and a
     posterior; a `release` has `left_out`; a `penalty` is that `of` some rows; an `error` that of the queries of one
-    selectivity; a `spread` has I, see `republish.verify.similarity.spread_of`, and `left_out`.
+    selectivity; a `spread` has I, see `republish.verify.check.Spread`, and `left_out`.
     A release without rows gives an adversary nothing to gain, and has no row of an attack.
     """
     memory = Memory.empty()
@@ -200,7 +200,7 @@ def _spread(
         return []
     prior = publisher.reasoning.thoughts(publisher.reasoning.respondents(view), memory).prior
     share = 100 * grouping.suppressed / view.rows
-    return [{"what": "spread", "release": number, "spread": spread_of(prior), "left_out": share}]
+    return [{"what": "spread", "release": number, "spread": spread_of(prior).bits, "left_out": share}]
 
 
 def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[float, float]:
