@@ -258,3 +258,13 @@ def test_a_folder_with_views_is_refused(tmp_path: Path) -> None:
 def test_sizes_out_of_range_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(PolicyError, match="at least"):
         hospital(**wrong)
+
+
+def test_the_fitted_series_has_other_results_and_its_own_knowledge() -> None:
+    fitted = hospital(views=2, rows=300, seed=3, preset="fitted")
+    plain = hospital(views=2, rows=300, seed=3)
+    assert fitted.views[0].equals(plain.views[0])  # first results are drawn from the same prior
+    assert not fitted.views[1].equals(plain.views[1])
+    assert fitted.knowledge.sequential.height > plain.knowledge.sequential.height
+    with pytest.raises(PolicyError, match="one of recreated, fitted"):
+        hospital(preset="other")

@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from republish.datasets.progression import CLASSES, DISEASES, NONE, STAGES, VALUES, class_of, progression
+from republish.datasets.progression import (
+    CLASSES,
+    COURSES,
+    DISEASES,
+    NONE,
+    STAGES,
+    VALUES,
+    class_of,
+    progression,
+)
 
 
 def value(name: str) -> int:
@@ -116,3 +125,30 @@ def test_the_tables_cannot_be_changed_by_mistake() -> None:
 
 def test_no_stage_is_missing_from_the_first_results() -> None:
     assert progression().prior[:, : len(STAGES)].min() > 0.005
+
+
+FITTED = COURSES["fitted"]
+
+
+def test_in_the_fitted_course_any_result_may_follow_any_other_living_pair() -> None:
+    sequential = progression(FITTED).sequential
+    assert np.abs(sequential.sum(axis=-1) - 1).max() < 1e-9
+    assert sequential.min() > 0
+    assert np.array_equal(progression(FITTED).prior, progression().prior)
+
+
+def test_after_two_diseases_the_next_result_follows_the_older_one() -> None:
+    """.15 as at first sight; of the rest .9 as after the older result alone."""
+    group, older, last = 4, value("liver F2"), value("sepsis SIRS")
+    model = progression(FITTED)
+    alone = (model.sequential[group, NONE] - 0.15 * model.prior[group]) / 0.85
+    expected = 0.85 * (0.9 * alone[older] + 0.1 * alone[last]) + 0.15 * model.prior[group]
+    assert model.sequential[group, older, last] == pytest.approx(expected)
+
+
+def test_chronic_diseases_move_half_as_fast_in_the_fitted_course() -> None:
+    move = [
+        progression(course).sequential[4, NONE, value("liver F0"), value("liver F1")]
+        for course in (COURSES["recreated"], FITTED)
+    ]
+    assert (move[1] - 0.15 * progression().prior[4, value("liver F1")]) / 0.85 == pytest.approx(move[0] / 2)

@@ -11,16 +11,25 @@ from republish.grouping import Grouping
 from republish.papers import Outcome, Reproduction, Scale, paper_named, reproduce
 from republish.papers.checks import Check
 from republish.papers.js_reduce import protocol
-from republish.papers.js_reduce.figures import close, descends, exceeds_by, first_at_most, rises_little
+from republish.papers.js_reduce.figures import (
+    close,
+    descends,
+    exceeds_by,
+    first_at_most,
+    rises_little,
+    spared,
+)
 from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, SeriesSize, knowledge_of, scored, series
 from republish.papers.study import Lines
 
 TINY = SeriesSize(views=9, rows=200, queries=50)
 NAMES = [
     "Fig. 3 l-diversity",
+    "Fig. 3 l-diversity, relaxed Mondrian",
     "Fig. 3 t-closeness",
     "Fig. 3 (B,t)-privacy",
     "Fig. 4a",
+    "Fig. 4a relaxed",
     "Fig. 4b",
     "Fig. 4c",
     "Fig. 4c ours",
@@ -34,6 +43,7 @@ NAMES = [
     "Fig. 8a",
     "Fig. 8b",
     "Suppressed rows",
+    "Why the walk stalls",
 ]
 
 
@@ -125,6 +135,10 @@ def test_gain_and_confidence_are_those_of_the_definition() -> None:
         (rises_little("b", 0.1), Outcome.HOLDS),
         (rises_little("a", 0.5), Outcome.SHAPE),
         (rises_little("a", 0.1), Outcome.FAILS),
+        (spared("a", 2, 0.5), Outcome.HOLDS),
+        (spared("a", 3, 0.5), Outcome.SHAPE),
+        (spared("a", 3, 0.1), Outcome.FAILS),
+        (spared("a", 0, 0.1), Outcome.OPEN),
     ],
 )
 def test_checks(check: Check, verdict: Outcome) -> None:
@@ -135,6 +149,8 @@ def test_checks(check: Check, verdict: Outcome) -> None:
 
 def test_a_release_without_rows_is_no_attack() -> None:
     class Nothing:
+        reasoning = None
+
         def publish(self, view, memory, rng):  # type: ignore[no-untyped-def]
             return Grouping(np.full(view.rows, -1))
 

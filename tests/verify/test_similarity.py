@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -102,6 +103,11 @@ def test_closeness_to_the_view_is_recomputed_from_everyone_in_it(made: Made) -> 
     """The promise names the view; the release alone promises no closeness."""
     series = made("as published")
     assert series.policy.promises["one_table"] == "k=2"
+    told = json.loads((series.ledger.folder(1) / "about.json").read_text())
+    assert told["promised_over_the_series"] == ["similarity=0.2", "view-t=0.8"]
+    assert (
+        "nothing of the kind is promised of the published table." in told["not_promised_over_the_series"][-1]
+    )
     found = series.verify()
     checks = [c for release in found.releases.values() for c in release.checks if c.promise == "view-t=0.8"]
     assert len(checks) == 4

@@ -17,7 +17,8 @@ def reproduce(
     paper: Annotated[
         str,
         typer.Argument(
-            help="js-reduce, bayframe, cor-split, tau-safety, banga; everything for our own study; or all."
+            help="js-reduce, bayframe, cor-split, tau-safety, banga; everything for our own study; the first two with "
+            "-fitted, on fitted data; or all."
         ),
     ],
     quick: Annotated[

@@ -21,12 +21,13 @@ class Dataset(enum.StrEnum):
 
 
 class Preset(enum.StrEnum):
-    """Protocols of the papers."""
+    """Protocols of the papers, and the course of illness that is fitted to one."""
 
     tau_safety = "tau-safety"
     thesis = "thesis"
     cor_split = "cor-split"
     cor_split_33 = "cor-split-33"
+    fitted = "fitted"
 
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same files.")]
@@ -57,7 +58,7 @@ def generate(
     out: Annotated[Path, typer.Argument(help="Folder to write: views/001.csv ..., schema.toml, knowledge/.")],
     options: GenerateOptions,
     preset: Annotated[
-        Preset | None, typer.Option(help="Census: a paper's protocol instead of rates.")
+        Preset | None, typer.Option(help="Census: a paper's protocol; hospital: fitted to a paper.")
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -67,10 +68,14 @@ def generate(
 
     settings = options.given()
     if dataset is Dataset.hospital:
-        if preset or set(settings) - {"views", "rows"}:
-            raise PolicyError("the hospital series takes --views, --rows and --seed only")
-        series: Any = hospital(**settings, seed=seed)
+        if preset not in (None, Preset.fitted) or set(settings) - {"views", "rows"}:
+            raise PolicyError("the hospital series takes --views, --rows, --seed and --preset fitted only")
+        series: Any = hospital(**settings, seed=seed, preset=preset.value if preset else "recreated")
     else:
+        if preset is Preset.fitted:
+            raise PolicyError(
+                "--preset fitted is of the hospital series; give a preset of the census, or none"
+            )
         if preset and set(settings) - {"people"}:
             raise PolicyError("--preset sets rows, views and rates; give it with --people and --seed only")
         series = census(**({**PRESETS[preset.value], **settings} if preset else settings), seed=seed)
@@ -89,27 +94,30 @@ def generate(
         )
 
 
+@dataclass(frozen=True)
+class LearnOptions:
+    """How what is learned is counted, and what it says of what was not seen."""
+
+    order: int = option(2, "How many last values tell the next: 0 to 3.")
+    smoothing: float = option(0.0, "Observations that a less exact context is worth.")
+    bandwidth: float | None = option(None, "Find the prior by kernel regression with this bandwidth.")
+    unseen: str = option(
+        "shorter", "After a context that never occurred expect what follows a shorter one, or zero."
+    )
+    gaps: str = option("skip", "Values follow each other over absences (skip), or from view to view (count).")
+
+
+@gathered
 def learn(
     out: Annotated[
         Path, typer.Argument(help="New folder to write: knowledge.toml, prior.csv, sequential.csv.")
     ],
     views: Annotated[list[Path], typer.Argument(help="Raw views of another source, oldest first.")],
     schema: Annotated[Path, typer.Option(help="schema.toml with the role of every column.")],
-    order: Annotated[int, typer.Option(help="How many last values tell the next: 0 to 3.")] = 2,
+    options: LearnOptions,
     like: Annotated[
         Path | None, typer.Option(help="Take the classes of people and terminal values from this knowledge.")
     ] = None,
-    smoothing: Annotated[float, typer.Option(help="Observations that a less exact context is worth.")] = 0.0,
-    bandwidth: Annotated[
-        float | None, typer.Option(help="Find the prior by kernel regression with this bandwidth.")
-    ] = None,
-    gaps: Annotated[
-        str, typer.Option(help="Values follow each other over absences (skip), or from view to view (count).")
-    ] = "skip",
-    unseen: Annotated[
-        str,
-        typer.Option(help="After a context that never occurred expect what follows a shorter one, or zero."),
-    ] = "shorter",
 ) -> None:
     """Learn from views what an adversary may know: how likely values are, and how they follow each other."""
     from republish.errors import PolicyError
@@ -131,7 +139,7 @@ def learn(
         )
     with steps(f"learning from {len(views)} views", ("counting", "writing")) as step:
         step("counting")
-        found = learned(views, roles, classes, order, smoothing, ends, bandwidth, unseen, gaps)
+        found = learned(views, roles, classes, terminal=ends, **asdict(options))
         step("writing")
         found.write(out)
     say(

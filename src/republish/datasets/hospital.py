@@ -19,6 +19,7 @@ from republish.datasets.layout import hierarchy_csv, identifiers, labels, schema
 from republish.datasets.progression import (
     AGE_BREAKS,
     CLASSES,
+    COURSES,
     DECEASED,
     DISCHARGED,
     DISEASES,
@@ -103,20 +104,25 @@ class _Patients:
         return type(self)(*(np.concatenate(columns) for columns in both))
 
 
-def hospital(views: int = 24, rows: int = 5000, seed: int = 7) -> HospitalSeries:
+def hospital(views: int = 24, rows: int = 5000, seed: int = 7, preset: str = "recreated") -> HospitalSeries:
     """A series of weekly views with exactly `rows` people each; the same arguments give the same series.
 
     Every week those who have not left are examined unless they skip, each with a result drawn from
     `knowledge.sequential`; newcomers, with a result drawn from `knowledge.prior`, fill the view. Who is
-    deceased or discharged is shown so once and never again.
+    deceased or discharged is shown so once and never again. `preset` is one of `progression.COURSES`: diseases as the
+    literature has them, or `fitted` to what JS-reduce reports of its own data.
     """
+    if preset not in COURSES:
+        raise PolicyError(
+            f"the preset of the hospital series is one of {', '.join(COURSES)}; found {preset!r}"
+        )
     if views < 1 or rows < 1 or seed < 0:
         raise PolicyError(
             "views and rows must be at least 1 and seed at least 0, not "
             f"views={views}, rows={rows}, seed={seed}."
         )
     rng = np.random.default_rng(seed)
-    model = progression()
+    model = progression(COURSES[preset])
     waiting = _newcomers(model, 0, 0, rng)
     people = 0
     weeks = []
@@ -132,13 +138,14 @@ def hospital(views: int = 24, rows: int = 5000, seed: int = 7) -> HospitalSeries
         waiting = waiting.take(absent).join(week.take(np.flatnonzero(week.last < NONE)))
     # Numbers were given in the order of arrival; shuffled, an identifier says nothing.
     shuffled = rng.permutation(people) + 1
-    return HospitalSeries(tuple(_table(week, shuffled) for week in weeks), _SCHEMA, hospital_knowledge())
+    known = hospital_knowledge(preset)
+    return HospitalSeries(tuple(_table(week, shuffled) for week in weeks), _SCHEMA, known)
 
 
 @cache
-def hospital_knowledge() -> HospitalKnowledge:
-    """The distributions of the model as tables; they do not depend on the arguments of a series."""
-    model = progression()
+def hospital_knowledge(preset: str = "recreated") -> HospitalKnowledge:
+    """The distributions of the model as tables; they depend on no other argument of a series."""
+    model = progression(COURSES[preset])
     prior = pl.DataFrame(
         {
             **_class_columns(np.repeat(np.arange(len(CLASSES)), len(VALUES))),

@@ -71,11 +71,27 @@ _SEPSIS_DAILY: Final = np.array(
     ]
 )
 
-# Who is asked to come every week is not the average of a cohort: the disease of those people moves. So moves
-# between stages of a chronic disease are this many times the cohorts' weekly ones; deaths are not.
-_PACE: Final = 16.0
-# Chance that an examination of a chronic patient ends in discharge.
-_CHRONIC_DISCHARGE: Final = 0.053
+
+@dataclass(frozen=True)
+class Course:
+    """How illnesses go on from one examination to the next.
+
+    Who is asked to come every week is not the average of a cohort: the disease of those people moves. So moves between
+    stages of a chronic disease are `pace` times the cohorts' weekly ones; deaths are not. `discharge` is the chance
+    that an examination of a chronic patient ends in it. With the chance `unrelated` an examination has nothing to do
+    with those before: its result is drawn as at first sight. After two results of different diseases the next one
+    follows the `older` of them with that chance.
+    """
+
+    pace: float = 16.0
+    discharge: float = 0.053
+    unrelated: float = 0.0
+    older: float = 0.0
+
+
+COURSES: Final = {"recreated": Course(), "fitted": Course(8.0, 0.05, 0.15, 0.9)}
+"""The model made from the literature alone, and one whose course was fitted to the numbers that JS-reduce reports."""
+
 # How fast the disease of a class moves, against the average: by band of age, gender, band of weight.
 _PACE_OF_AGE: Final = (0.85, 1.0, 1.2)
 _PACE_OF_GENDER: Final = (0.92, 1.08)
@@ -146,21 +162,35 @@ class Progression:
 
 
 @cache
-def progression() -> Progression:
+def progression(course: Course = COURSES["recreated"]) -> Progression:
     """The disease model of the hospital series, as read-only arrays."""
     m = len(VALUES)
     prior = np.zeros((len(CLASSES), m))
     sequential = np.zeros((len(CLASSES), NONE + 1, NONE, m))
     for c, bands in enumerate(CLASSES):
         prior[c] = _first_results(bands)
-        base = _examination_step(bands)
+        base = _examination_step(bands, course)
         for last in range(NONE):
             sequential[c, NONE, last] = _tilted(base, last, _TILT_FIRST)
             for before in np.flatnonzero(base[:, last]):
                 sequential[c, before, last] = _tilted(base, last, _tilt(int(before), last))
+    if course.unrelated:
+        sequential = _with_unrelated(prior, sequential, course)
     prior.flags.writeable = False
     sequential.flags.writeable = False
     return Progression(prior, sequential)
+
+
+def _with_unrelated(prior: Floats, sequential: Floats, course: Course) -> Floats:
+    """The same where examinations may have nothing to do with each other, so that any result may follow any other."""
+    alone = sequential[:, NONE]
+    unseen = ~sequential.any(axis=-1, keepdims=True)
+    found = np.where(unseen, alone[:, np.newaxis], sequential)
+    disease = np.repeat(np.arange(len(DISEASES)), [len(stages) for stages in DISEASES.values()])
+    before, last = np.nonzero(disease[:, np.newaxis] != disease)
+    found[:, before, last] = course.older * alone[:, before] + (1 - course.older) * alone[:, last]
+    mixed: Floats = (1 - course.unrelated) * found + course.unrelated * prior[:, np.newaxis, np.newaxis]
+    return mixed
 
 
 def class_of(age: Codes, gender: Codes, weight: Codes) -> Codes:
@@ -185,7 +215,7 @@ def _first_results(bands: tuple[int, int, int]) -> Floats:
     return p
 
 
-def _examination_step(bands: tuple[int, int, int]) -> Floats:
+def _examination_step(bands: tuple[int, int, int], course: Course) -> Floats:
     """From one result to the next before the history is looked at: stages x values, rows sum to one."""
     age, gender, weight = bands
     pace = _PACE_OF_AGE[age] * _PACE_OF_GENDER[gender] * _PACE_OF_WEIGHT[weight]
@@ -196,8 +226,8 @@ def _examination_step(bands: tuple[int, int, int]) -> Floats:
         weekly = 1 - (1 - leaving) ** (1 / 52)
         for target, p in moves.items():
             of_cohort = weekly * p / leaving
-            step[row, VALUES.index(target)] = pace * of_cohort * (1 if target == DECEASED else _PACE)
-        step[row, VALUES.index(DISCHARGED)] = _CHRONIC_DISCHARGE
+            step[row, VALUES.index(target)] = pace * of_cohort * (1 if target == DECEASED else course.pace)
+        step[row, VALUES.index(DISCHARGED)] = course.discharge
         step[row, row] = 1 - step[row].sum()
     stages = [VALUES.index(stage) for stage in DISEASES["sepsis"]]
     targets = [*stages, VALUES.index(DECEASED), VALUES.index(DISCHARGED)]

@@ -141,9 +141,11 @@ class Reasoning:
         `group` is that of everyone, `row_group` and `row_code` are group and value of every published row.
         """
         found = self._inferred(thoughts, group, row_group, row_code)
+        if not self.omega_above:
+            return found
         sizes = np.bincount(row_group[row_group >= 0], minlength=int(group.max(initial=-1)) + 1)
         large = np.append(sizes, 0)[group] > self.omega_above
-        if not self.omega_above or not large.any():
+        if not large.any():
             return found
         omega = replace(self, posterior="omega", omega_above=0)._inferred(
             thoughts, group, row_group, row_code

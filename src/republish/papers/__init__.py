@@ -28,8 +28,17 @@ __all__ = [
     "reproduce",
 ]
 
-NAMES = ("js-reduce", "bayframe", "cor-split", "tau-safety", "banga", "everything")
-"""What can be reproduced; `everything` is a study of our own."""
+NAMES = (
+    "js-reduce",
+    "bayframe",
+    "cor-split",
+    "tau-safety",
+    "banga",
+    "everything",
+    "js-reduce-fitted",
+    "bayframe-fitted",
+)
+"""What can be reproduced; `everything` is a study of our own, and `fitted` ones are of data fitted to a paper."""
 
 
 def paper_named(name: str) -> Paper:

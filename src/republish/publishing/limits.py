@@ -40,6 +40,7 @@ def limits_of(policy: Policy) -> list[str]:
     return [
         *([told] if told else []),
         *(_of_beliefs(promises) if thinks else [_ONLY_CERTAINTY, _ODDS]),
+        *_of_views(promises),
         *([_RETURNS] if takes_returns_for_new(promises) else []),
         *_of_new_values(policy),
     ]
@@ -117,6 +118,16 @@ def _of_beliefs(promises: Iterable[str]) -> list[str]:
     if "withstand-events" in names:
         return []
     return [events] if "withstand" in names else [together, events]
+
+
+def _of_views(promises: Iterable[str]) -> list[str]:
+    """What is not promised of a table whose groups were compared with the view."""
+    if not any(promise.startswith("view-") for promise in promises):
+        return []
+    return [
+        "How near the values of a group are to those of all people is promised of all people in the view, whoever was "
+        "left out included; nothing of the kind is promised of the published table."
+    ]
 
 
 def _of_new_values(policy: Policy) -> list[str]:

@@ -24,15 +24,18 @@ def spread_words(spread: float, limit: float) -> str:
     """How far beliefs about everyone in a view are apart, and what that foretells."""
     stalls = "it would stall here" if spread > 1.05 * limit else "it would not stall here"
     return (
-        f"beliefs about everyone in the view diverge by I = {spread:.2f} bits; where that is about j = {limit:g} or less the "
-        f"walk of the papers (cut=greedy) closes its groups, where it is more it stalls and leaves out the rest: {stalls}"
+        f"beliefs about everyone in the view diverge by I = {spread:.2f} bits; where that is about j = {limit:g} or "
+        "less the walk of the papers (cut=greedy) closes its groups, where it is more it stalls and leaves out the "
+        f"rest: {stalls}"
     )
 
 
 def spreads_in(checks: Iterable[Mapping[str, Any]]) -> list[str]:
     """What recorded checks of beliefs say of everyone in the view together."""
     found = [(check["of_view"], check["promise"]) for check in checks if check.get("of_view") is not None]
-    return [spread_words(spread, float(promise.partition("=")[2].partition(":")[0])) for spread, promise in found]
+    return [
+        spread_words(spread, float(promise.partition("=")[2].partition(":")[0])) for spread, promise in found
+    ]
 
 
 def extended_words(people: int) -> str:

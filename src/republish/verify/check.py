@@ -14,12 +14,38 @@ MEMBERSHIP, STATISTICS = "membership", "counterfeit statistics"
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Beliefs about some people, as sums: of priors value by value, and of their entropies in bits.
+
+    The divergence of ever more people in a row of a view tends to that of all, I. So a walk that closes groups as soon
+    as they may be closed recovers from a run of unlike people where I is about the limit or less, and else stalls.
+    """
+
+    people: int
+    priors: tuple[float, ...]
+    entropy: float
+
+    def __add__(self, other: Spread) -> Spread:
+        priors = tuple(a + b for a, b in zip(self.priors, other.priors, strict=True))
+        return Spread(self.people + other.people, priors, self.entropy + other.entropy)
+
+    @property
+    def bits(self) -> float:
+        """The entropy of the mean prior less the mean entropy of priors."""
+        if not self.people:
+            return 0.0
+        mean = np.array(self.priors) / self.people
+        logs = np.log2(mean, out=np.zeros_like(mean), where=mean > 0)
+        return float(-(mean * logs).sum() - self.entropy / self.people)
+
+
+@dataclass(frozen=True)
 class Check:
     """One promise: whether it holds, what the weakest group reaches, how many groups and rows break it.
 
     `unchecked` groups could not be checked, since people in them were forgotten. `says` is the promise as a sentence,
-    `note` another one with a place for the number `noted`, which is said where that is not 0. `of_view` is what everyone
-    in the view would reach as one group, where that says something.
+    `note` another one with a place for the number `noted`, which is said where that is not 0. `spread` is that
+    of beliefs about everyone in the view, where they were looked at.
     """
 
     promise: str
@@ -31,7 +57,12 @@ class Check:
     unchecked: int = 0
     note: str = ""
     noted: int = 0
-    of_view: float | None = None
+    spread: Spread | None = None
+
+    @property
+    def of_view(self) -> float | None:
+        """I: by how many bits beliefs about everyone in the view diverge, where they were looked at."""
+        return None if self.spread is None else self.spread.bits
 
     @property
     def meaning(self) -> str:

@@ -29,7 +29,7 @@ from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
 from republish.schema import Schema
 from republish.sources.paths import read_parquet
-from republish.verify.check import Check
+from republish.verify.check import Check, Spread
 
 if TYPE_CHECKING:
     from republish.verify.series import StoredSeries
@@ -117,15 +117,9 @@ def similar(promise: str, prior: FloatArray, group: IntArray, checked: BoolArray
     )
 
 
-def spread_of(prior: FloatArray) -> float:
-    """I: by how many bits the priors of everyone in a view diverge, the entropy of their mean less their mean entropy.
-
-    The divergence of ever more people in a row of a view tends to it, so that a walk that closes groups as soon as they
-    may be closed recovers from a run of unlike people where I is about the limit or less, and stalls where it is more.
-    """
-    if not len(prior):
-        return 0.0
-    return float(_entropy(prior.mean(axis=0)) - _entropy(prior).mean())
+def spread_of(prior: FloatArray) -> Spread:
+    """How beliefs about these people are spread."""
+    return Spread(len(prior), tuple(prior.sum(axis=0).tolist()), float(_entropy(prior).sum()))
 
 
 class BeliefWalk:

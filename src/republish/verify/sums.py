@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -90,6 +92,7 @@ def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Ch
         # Beside the requirements of a table only divergences of beliefs reach something: the larger, the worse.
         requirement = requirements.get(first.promise)
         worst = requirement.worst(reached) if requirement else float(reached.max())
+    spreads = [check.spread for check in checks if check.spread is not None]
     return replace(
         first,
         holds=all(check.holds for check in checks),
@@ -98,5 +101,5 @@ def _merged(checks: Sequence[Check], requirements: dict[str, Requirement]) -> Ch
         rows=sum(check.rows for check in checks),
         unchecked=sum(check.unchecked for check in checks),
         noted=sum(check.noted for check in checks),
-        of_view=first.of_view if len(checks) == 1 else None,
+        spread=reduce(add, spreads) if spreads else None,
     )

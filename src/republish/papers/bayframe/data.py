@@ -31,9 +31,9 @@ class Serial:
 
 
 @lru_cache(maxsize=1)
-def bkseq(views: int, rows: int, seed: int) -> Serial:
+def bkseq(views: int, rows: int, seed: int, preset: str = "recreated") -> Serial:
     """The hospital series, with the distributions it was drawn from as knowledge."""
-    with generated(hospital(views, rows, seed)) as data:
+    with generated(hospital(views, rows, seed, preset)) as data:
         assert data.knowledge is not None
         return Serial(read_views(map(pl.read_csv, data.views), data.schema, SECRET), data.knowledge)
 

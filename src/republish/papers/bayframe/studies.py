@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from republish.inference import Reasoning
@@ -19,6 +20,7 @@ from republish.publishers.bayframe import LARGEST
 
 SIZES = {"full": (24, 4000), "quick": (24, 2000)}
 """Releases and rows of each."""
+RECREATED = "recreated"
 STEPS = {1: "FDTMM", 2: "SDTMM"}
 SIGMAS = (0.1, 0.01)
 CASCADES = ("prior", "posterior")
@@ -35,18 +37,24 @@ def _size(scale: Scale) -> tuple[int, int]:
     return SIZES["quick" if scale.quick else "full"]
 
 
-def _hospital(scale: Scale) -> Serial:
-    return bkseq(*_size(scale), scale.seed)
+def _hospital(scale: Scale, preset: str) -> Serial:
+    return bkseq(*_size(scale), scale.seed, preset)
 
 
-def run_frameworks(scale: Scale, *, framework: str, steps: int) -> list[Row]:
+def _limit(preset: str, j: float = 0.6) -> float:
+    """A limit J in bits: of the series that was fitted it is one of natural logarithms."""
+    return j if preset == RECREATED else j / math.log(2)
+
+
+def run_frameworks(scale: Scale, *, framework: str, steps: int, preset: str = RECREATED) -> list[Row]:
     """A framework under k=3, t=0.5, J=0.6, nobody compromised: figures 3, 9 and 10."""
-    series = _hospital(scale)
+    series = _hospital(scale, preset)
     known, name = series.knowledge, STEPS[steps]
     if framework == "js-reduce":
-        rows = releases(series, JSReduce.as_published(knowledge=known, steps=steps))
+        rows = releases(series, JSReduce.as_published(j=_limit(preset), knowledge=known, steps=steps))
         return [{**row, "line": f"JS-reduce({name})"} for row in rows]
-    publisher = _estimator(series, steps) if framework == "estimator" else _bkaa(series, steps)
+    j = _limit(preset)
+    publisher = _estimator(series, steps, j) if framework == "estimator" else _bkaa(series, steps, j)
     exact = {"exact": Attacker(Reasoning(known), nothing)} if framework == "bkaa" and steps == 1 else {}
     rows = releases(series, publisher, attackers=exact)
     lines = [{**row, "line": f"BayFrame({name})"} for row in rows]
@@ -59,10 +67,10 @@ def run_frameworks(scale: Scale, *, framework: str, steps: int) -> list[Row]:
     return lines + others
 
 
-def run_compromised(scale: Scale, *, k: int) -> list[Row]:
+def run_compromised(scale: Scale, *, k: int, preset: str = RECREATED) -> list[Row]:
     """An adversary who knows a tenth of the people of each release, of which the publisher is not told: figure 4."""
-    series = _hospital(scale)
-    publisher = BayFrame.as_published(k=k, knowledge=series.knowledge)
+    series = _hospital(scale, preset)
+    publisher = BayFrame.as_published(k=k, j=_limit(preset), knowledge=series.knowledge)
     told = compromised(0.1, 0.9, scale.seed)
     reasoning = Reasoning(series.knowledge, "bayes", 1, "chained", "posterior", LARGEST)
     rows = releases(series, publisher, attackers={"told": Attacker(reasoning, told)})
@@ -80,49 +88,53 @@ def run_compromised(scale: Scale, *, k: int) -> list[Row]:
     return found
 
 
-def run_cascading(scale: Scale, *, data: str, steps: int, sigma: float, cascade: str) -> list[Row]:
+def run_cascading(
+    scale: Scale, *, data: str, steps: int, sigma: float, cascade: str, preset: str = RECREATED
+) -> list[Row]:
     """BayFrame with cascading, k=3, beta=5, J=0.6, CR=0.9: figures 5 to 8."""
-    series = _hospital(scale)
+    series = _hospital(scale, preset)
     if data == "adult":
         assert scale.adult is not None
         series = changing_adult(scale.adult, *_size(scale), scale.seed)
-    publisher = BayFrame.as_published(knowledge=series.knowledge, steps=steps, cascade=cascade)
+    known, j = series.knowledge, _limit(preset)
+    publisher = BayFrame.as_published(j=j, knowledge=known, steps=steps, cascade=cascade)
     line = f"BayFrame+{cascade.title()}, sigma={sigma:g}"
     return [{**row, "line": line} for row in releases(series, publisher, compromised(sigma, 0.9, scale.seed))]
 
 
-def run_told(scale: Scale, *, framework: str, steps: int, cascade: str) -> list[Row]:
+def run_told(scale: Scale, *, framework: str, steps: int, cascade: str, preset: str = RECREATED) -> list[Row]:
     """A framework under k=3, t=0.5, J=0.6, sigma=0.1, CR=0.9: figure 11."""
-    series = _hospital(scale)
+    series = _hospital(scale, preset)
     publisher: JSReduce = (
-        JSReduce.as_published(knowledge=series.knowledge, steps=steps)
+        JSReduce.as_published(j=_limit(preset), knowledge=series.knowledge, steps=steps)
         if framework == "JS-reduce"
-        else _bkaa(series, steps, cascade)
+        else _bkaa(series, steps, _limit(preset), cascade)
     )
     line = f"{framework}+{cascade.title()}({STEPS[steps]})"
     return [{**row, "line": line} for row in releases(series, publisher, compromised(0.1, 0.9, scale.seed))]
 
 
-def run_range(scale: Scale, *, parameter: str, value: float) -> list[Row]:
+def run_range(scale: Scale, *, parameter: str, value: float, preset: str = RECREATED) -> list[Row]:
     """BayFrame with prior-based cascading, FDTMM, sigma=0.01, one parameter set: table 12. Means over releases."""
-    series = _hospital(scale)
+    series = _hospital(scale, preset)
     settings = {"k": 3.0, "beta": 5.0, "j": 0.6, "certainty": 0.9} | {parameter: value}
     publisher = BayFrame.as_published(
-        int(settings["k"]), settings["beta"], settings["j"], series.knowledge, 1, "prior"
+        int(settings["k"]), settings["beta"], _limit(preset, settings["j"]), series.knowledge, 1, "prior"
     )
     told = compromised(0.01, settings["certainty"], scale.seed)
     rows = releases(series, publisher, told)
     return [{**row, "line": "BayFrame+Prior(FDTMM), sigma=0.01"} for row in rows]
 
 
-def _estimator(series: Serial, steps: int) -> UnderCloseness:
+def _estimator(series: Serial, steps: int, j: float) -> UnderCloseness:
     """JS-reduce with BayFrame's posteriors in the place of its own."""
-    published = UnderCloseness.as_published(knowledge=series.knowledge, steps=steps)
+    published = UnderCloseness.as_published(j=j, knowledge=series.knowledge, steps=steps)
     return replace(published, posterior="bayes")
 
 
-def _bkaa(series: Serial, steps: int, cascade: str = "prior") -> UnderCloseness:
+def _bkaa(series: Serial, steps: int, j: float, cascade: str = "prior") -> UnderCloseness:
     return UnderCloseness(
+        j=j,
         crowd=0.0,
         keep=0.0,
         order="nearest",

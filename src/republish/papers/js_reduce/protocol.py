@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -40,32 +41,42 @@ DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
     "JS-reduce",
     "JS-reduce (ours)",
 )
-RIVALS = (DIVERSITY, CLOSENESS, BT)
+RELAXED = "l-diversity, relaxed Mondrian"
+RIVALS = (DIVERSITY, RELAXED, CLOSENESS, BT)
 DK, IE, SPM, FEWER, FEWEST = "DK", "IE", "SPM", "SPM, 1/5 of the corpus", "SPM, 1/25 of the corpus"
 SNAPSHOT, ONE_STEP, FULL = "snapshot", "1 step", "full (2 and more steps)"
 REACHES = {SNAPSHOT: SNAPSHOT, ONE_STEP: ONE_STEP, DK: FULL}
 SHARES = {SPM: 1.0, FEWER: 0.2, FEWEST: 0.04}
 SHOWN, ALL = "published rows", "all rows, 1 for one left out"
 OMEGA, EXACT = "omega (the paper's)", "exact"
+RECREATED, FITTED = "recreated", "fitted"
 SELECTIVITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
 SECRET = Secret.from_text("papers " * 8)
 
 
 @dataclass(frozen=True)
 class SeriesSize:
-    """How many views of how many rows, and how many queries of each selectivity are put to a release."""
+    """How many views of how many rows, and how many queries of each selectivity are put to a release.
+
+    The hospital series is that of the `preset`. What it was fitted to has a limit j in natural logarithms.
+    """
 
     views: int
     rows: int
     queries: int
+    preset: str = RECREATED
+
+    def limit(self, j: float) -> float:
+        """A limit j of the paper, which does not say of which logarithm, in bits."""
+        return j if self.preset == RECREATED else j / math.log(2)
 
 
 SIZES = {"full": SeriesSize(24, 5000, 10_000), "quick": SeriesSize(24, 1000, 1000)}
 
 
-def size_of(scale: Scale) -> SeriesSize:
+def size_of(scale: Scale, preset: str = RECREATED) -> SeriesSize:
     """The size of a scale."""
-    return SIZES["quick" if scale.quick else "full"]
+    return replace(SIZES["quick" if scale.quick else "full"], preset=preset)
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,7 @@ def by_class(counted: Knowledge, known: Knowledge) -> Knowledge:
 @lru_cache(maxsize=2)
 def series(size: SeriesSize, seed: int) -> HospitalViews:
     """The hospital series, read as it would be for publication; what never occurred is excluded, as Alg. 5 says."""
-    with generated(hospital(size.views, size.rows, seed)) as data:
+    with generated(hospital(size.views, size.rows, seed, size.preset)) as data:
         assert data.knowledge is not None
         views = read_views(data.views, data.schema, SECRET)
     return HospitalViews(views, data.schema, replace(data.knowledge, unseen="zero"))
@@ -115,7 +126,8 @@ def knowledge_of(kind: str, size: SeriesSize, seed: int) -> Knowledge | Extracte
         return known
     if kind == IE:
         return Incremental(2, known.classes, TERMINAL, prior=known)
-    corpus = hospital(size.views, max(1, round(size.rows * SHARES[kind])), seed + 92).views
+    rows = max(1, round(size.rows * SHARES[kind]))
+    corpus = hospital(size.views, rows, seed + 92, size.preset).views
     counted = learn(corpus, series(size, seed).schema, Classes.everyone(), 2, terminal=TERMINAL)
     return by_class(counted.aligned(known.values), known)
 
@@ -130,7 +142,9 @@ def publisher_of(technique: str, knowledge: Knowledge | Extracted, j: float = 0.
         from republish.requirements.bt_privacy import BTPrivacy
 
         return Mondrian(k=2, bt=BTPrivacy(b=0.5, t=0.8))
-    return Mondrian(k=2, require=(LDiversity(2) if technique == DIVERSITY else TCloseness(0.8),))
+    if technique == CLOSENESS:
+        return Mondrian(k=2, require=(TCloseness(0.8),))
+    return Mondrian(k=2, require=(LDiversity(2),), strict=technique != RELAXED)
 
 
 def adversaries(kinds: tuple[str, ...], size: SeriesSize, seed: int) -> dict[tuple[str, str], Reasoning]:
@@ -151,7 +165,7 @@ def published(
 
     Rows are of several kinds (`what`): an `attack` has `gain` and `confidence` for a release, an adversary and a
     posterior; a `release` has `left_out`; a `penalty` is that `of` some rows; an `error` that of the queries of one
-    selectivity; a `spread` has I, see `republish.verify.similarity.spread_of`, and `left_out`.
+    selectivity; a `spread` has I, see `republish.verify.check.Spread`, and `left_out`.
     A release without rows gives an adversary nothing to gain, and has no row of an attack.
     """
     memory = Memory.empty()
@@ -186,7 +200,7 @@ def _spread(
         return []
     prior = publisher.reasoning.thoughts(publisher.reasoning.respondents(view), memory).prior
     share = 100 * grouping.suppressed / view.rows
-    return [{"what": "spread", "release": number, "spread": spread_of(prior), "left_out": share}]
+    return [{"what": "spread", "release": number, "spread": spread_of(prior).bits, "left_out": share}]
 
 
 def scored(view: Microdata, grouping: Grouping, posterior: FloatArray) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from republish.papers.js_reduce.protocol import (
     ONE_STEP,
     OURS,
     PAPERS,
+    RECREATED,
     RIVALS,
     SNAPSHOT,
     SPM,
@@ -43,15 +44,15 @@ def cells(scale: Scale) -> list[Cell]:
     ]
 
 
-def run_series(scale: Scale, *, technique: str, defender: str) -> list[Row]:
+def run_series(scale: Scale, *, technique: str, defender: str, preset: str = RECREATED) -> list[Row]:
     """One technique, and what its defender knows, against every kind of adversary."""
-    size = size_of(scale)
+    size = size_of(scale, preset)
     kinds: tuple[str, ...] = (DK, *MINED)
     if defender == DK:
         kinds = (SNAPSHOT, ONE_STEP, *kinds)
     if technique in RIVALS:
         kinds = (SNAPSHOT, ONE_STEP, DK, IE, SPM)
-    publisher = publisher_of(technique, knowledge_of(defender, size, scale.seed))
+    publisher = publisher_of(technique, knowledge_of(defender, size, scale.seed), size.limit(0.6))
     queries = size.queries if defender == DK else 0
     rows = published(series(size, scale.seed), publisher, adversaries(kinds, size, scale.seed), queries)
     left_out = [float(row["left_out"]) for row in rows if row["what"] == "release"]
@@ -62,9 +63,9 @@ def run_series(scale: Scale, *, technique: str, defender: str) -> list[Row]:
     return rows
 
 
-def run_limit(scale: Scale, *, technique: str, j: float) -> list[Row]:
+def run_limit(scale: Scale, *, technique: str, j: float, preset: str = RECREATED) -> list[Row]:
     """JS-reduce with another limit of divergence, against an adversary who knows what the defender knows."""
-    size = size_of(scale)
-    publisher = publisher_of(technique, knowledge_of(DK, size, scale.seed), j)
+    size = size_of(scale, preset)
+    publisher = publisher_of(technique, knowledge_of(DK, size, scale.seed), size.limit(j))
     minds = adversaries((DK,), size, scale.seed)
     return published(series(size, scale.seed), publisher, minds)
