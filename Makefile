@@ -17,7 +17,7 @@ EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter
 PYTEST   := PYTHONDONTWRITEBYTECODE= REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
-  reproduce chromium r java postgres lint format clean
+  reproduce results chromium r java postgres lint format clean
 .NOTPARALLEL:
 
 $(READY): pyproject.toml
@@ -95,6 +95,12 @@ bench-spark: java $(SPARK)
 # The papers' experiments with smaller views, plots and verdicts in reproduced/; every finished cell is kept.
 reproduce: $(READY)
 	REPUBLISH_ADULT='$(DATA)' $(BIN)/republish reproduce all --quick --out reproduced
+
+# The same in full; its pages and plots become docs/results/.
+results: $(READY)
+	REPUBLISH_ADULT='$(DATA)' $(BIN)/republish reproduce all --out reproduced/full
+	mkdir -p docs/results
+	cd reproduced/full && find . -name '*.md' -o -name '*.png' | tar -c -T - | tar -x -C ../../docs/results
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from republish.papers import checks
 from republish.papers.checks import (
     Check,
     all_of,
@@ -14,13 +15,12 @@ from republish.papers.checks import (
     falls,
     flat,
     grows,
-    judge,
     lower,
     near,
     reaches,
     told,
 )
-from republish.papers.study import Finding, Lines, Outcome
+from republish.papers.study import Claim, Finding, Lines, Outcome
 
 HOLDS, SHAPE, FAILS, NOT_RUN = Outcome.HOLDS, Outcome.SHAPE, Outcome.FAILS, Outcome.NOT_RUN
 OPEN = Outcome.OPEN
@@ -29,6 +29,10 @@ OPEN = Outcome.OPEN
 def found(verdict: Outcome) -> Check:
     """A check that finds this whatever it is shown."""
     return lambda _: Finding(verdict, verdict.value)
+
+
+def judge(check: Check, shown: Lines) -> Finding:
+    return checks.judge(Claim("it is so", "if it is", check), shown)
 
 
 def lines(**points: list[float]) -> Lines:

@@ -20,6 +20,7 @@ from republish.errors import PolicyError
 from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
 from republish.papers.cells import code, code_of, digest, files_of, run_cells, seconds_of
 from republish.papers.checks import at_most, grows, reaches
+from republish.papers.page import summary
 from republish.papers.pictures import _broken, _name, _releases, draw, front
 from republish.papers.reasons import notes, reasons
 from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Outcome, Row
@@ -90,10 +91,12 @@ def test_a_study_is_computed_drawn_judged_and_written(
     assert "nothing to explain" not in page
     assert "Note: always to be said" in page and "Where nothing else is said, in shape means" in page
     assert "src=" not in page.replace('src="data:', "") and "http" not in page
+    table = (tmp_path / "claims.md").read_text()
+    assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in table
     text = (tmp_path / "results.md").read_text()
-    assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in text
-    assert "- **Fig. 1a**: Of the full run: squares grow" in text
-    assert "- **Fig. 2**, note: always to be said" in text and "in shape means" in text
+    assert "- *does not hold*: It stays small." in text and "](fig-1a.png)" in text
+    assert "Why, of the full run: squares grow" in text
+    assert "Note: always to be said" in text and "in shape means" in text
     assert f"code {code()}" in text
     assert "seed 7" in text and "quick run" in text
     assert json.loads(json.dumps(made.as_dict()))["claims"][1]["verdict"] == "does not hold"
@@ -105,7 +108,7 @@ def test_reasons_are_of_the_full_run(
 ) -> None:
     monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
     reproduce(study("a"), tmp_path, scale, workers=1)
-    assert ("Of the full run: squares grow" in (tmp_path / "index.html").read_text()) is other
+    assert ("Why, of the full run: squares grow" in (tmp_path / "index.html").read_text()) is other
 
 
 def test_what_cannot_be_judged_is_counted_marked_and_explained(
@@ -120,6 +123,28 @@ def test_what_cannot_be_judged_is_counted_marked_and_explained(
     page = (tmp_path / "index.html").read_text()
     assert 'class="verdict open">? cannot be judged' in page and "nothing is left" in page
     assert "1 claims: 1 cannot be judged" in (tmp_path / "results.md").read_text()
+
+
+def test_a_claim_that_fails_against_a_better_rival_has_another_baseline(tmp_path: Path) -> None:
+    paper = study("a")
+    small, grown = paper.figures[0].claims[::-1]
+    claims = (replace(small, baseline="ours is faster"), replace(grown, baseline="ours is faster"))
+    made = reproduce(replace(paper, figures=(replace(paper.figures[0], claims=claims),)), tmp_path, workers=1)
+    assert [one.finding.verdict for one in made.shown[0].judged] == [Outcome.OTHER, Outcome.HOLDS]
+    assert "Other baseline: ours is faster" in (tmp_path / "results.md").read_text()
+    assert "| A made-up paper | 2 | 1 | 0 | 0 | 1 | 0 | 0 |" in summary([made])
+
+
+def test_what_is_said_of_several_figures_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = study("a")
+    twin = replace(paper.figures[0], name="Fig. 1b")
+    for name in ("Fig. 1a", "Fig. 1b"):
+        monkeypatch.setitem(notes(), ("made-up", name), "the same of both")
+    reproduce(replace(paper, figures=(paper.figures[0], twin)), tmp_path, workers=1)
+    text = (tmp_path / "results.md").read_text()
+    assert text.count("the same of both") == 1 and "As at Fig. 1a." in text
 
 
 def test_time_and_code_are_those_of_the_cells_of_this_run(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def reproduce(
         with counted(one.name) as step:
             made.append(run(one, out / one.name, Scale(quick, given, seed), workers, step))
     (out / "index.html").write_text(page.html(made), encoding="utf-8")
-    (out / "results.md").write_text(page.markdown(made), encoding="utf-8")
+    (out / page.PAGE).write_text(page.summary(made), encoding="utf-8")
     if as_json:
         say_json([one.as_dict() for one in made])
         return

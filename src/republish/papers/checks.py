@@ -15,7 +15,7 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
-from republish.papers.study import Finding, Lines, Outcome, Value
+from republish.papers.study import Claim, Finding, Lines, Outcome, Value
 
 Check = Callable[[Lines], Finding]
 P = ParamSpec("P")
@@ -122,12 +122,14 @@ def all_of(lines: Lines, *checks: Check) -> Finding:
     return Finding(worst, "; ".join(f.number for f in found))
 
 
-def judge(check: Check, lines: Lines) -> Finding:
-    """The finding of a check; where a line that it asks for was not computed, `not run`."""
+def judge(claim: Claim, lines: Lines) -> Finding:
+    """What is found of a claim; where a line that it asks for was not computed, `not run`."""
     try:
-        return check(lines)
+        found = claim.check(lines)
     except KeyError:
         return Finding(Outcome.NOT_RUN, "not computed in this run")
+    other = claim.baseline and found.verdict is Outcome.FAILS
+    return Finding(Outcome.OTHER, found.number) if other else found
 
 
 @prepared

@@ -1,4 +1,4 @@
-"""Pages of reproduced papers: one HTML file that needs nothing else, and the same in Markdown."""
+"""Pages of reproduced papers: one HTML file that needs nothing else, and pages in Markdown."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ _LOOKS = {  # the class and the mark of a verdict
     Outcome.HOLDS: ("holds", "&#10003;"),
     Outcome.SHAPE: ("shape", "&#8776;"),
     Outcome.FAILS: ("fails", "&#10007;"),
+    Outcome.OTHER: ("other", "&#8800;"),
     Outcome.OPEN: ("open", "?"),
     Outcome.NOT_RUN: ("none", "&#8211;"),
 }
 _EXPLAINED_SEED = 7
+PAGE, CLAIMS = "results.md", "claims.md"
+"""The files of a paper in Markdown, beside its pictures."""
 _BANDS = (
     "Where nothing else is said, in shape means: a limit missed by no more than half of it, an order that is true on "
     "average and not everywhere, a trend that is true from end to end with fewer than three quarters of the pairs in "
-    "between. A claim cannot be judged where the run leaves too little to compare."
+    "between. A claim has another baseline where it fails only because our version of the rival is better than the "
+    "paper's. It cannot be judged where the run leaves too little to compare."
 )
 
 _STYLE = """
@@ -36,9 +40,9 @@ table { border-collapse: collapse; width: 100%; margin: .5rem 0 2rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; } td.verdict { white-space: nowrap; font-weight: 600; }
 .holds { color: #00734d; } .shape { color: #996600; } .fails { color: #b84a00; }
-.open { color: #5a5aa8; } .none { color: #777; }
+.open, .other { color: #5a5aa8; } .none { color: #777; }
 @media (prefers-color-scheme: dark) { .holds { color: #35c99b; } .shape { color: #f0b840; } .fails { color: #ff8a4c; }
-  .open { color: #a9a9f0; } }
+  .open, .other { color: #a9a9f0; } }
 table:has(+ .why) { margin-bottom: .5rem; } .why { margin: 0 0 .5rem; } .why + h3 { margin-top: 2rem; }
 nav li { margin: .2rem 0; } small { color: #777; }
 @media (max-width: 45rem) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block;
@@ -66,11 +70,53 @@ def html(made: Sequence[Reproduction]) -> str:
     return "\n".join([*parts, "</body></html>", ""])
 
 
-def markdown(made: Sequence[Reproduction]) -> str:
-    """The verdicts of one or several papers as tables, without pictures."""
-    many = ["# The papers, reproduced", ""] + [f"- {one.paper.title}: {_tally(one)}" for one in made] + [""]
-    head = [*(many if len(made) > 1 else []), _BANDS, ""]
-    return "\n".join([*head, *(line for one in made for line in _written(one))])
+def summary(made: Sequence[Reproduction]) -> str:
+    """What came of every paper in a line, in Markdown, with links to the page and the claims of each."""
+    verdicts = list(Outcome)
+    lines = ["# The papers, reproduced", "", _BANDS, ""]
+    lines += [
+        f"| paper | claims | {' | '.join(one.value for one in verdicts)} | |",
+        "|---" * (len(verdicts) + 3) + "|",
+    ]
+    for one in made:
+        counts = [one.count(verdict) for verdict in verdicts]
+        links = f"[page]({one.paper.name}/{PAGE}), [all claims]({one.paper.name}/{CLAIMS})"
+        lines.append(f"| {one.paper.title} | {sum(counts)} | {' | '.join(map(str, counts))} | {links} |")
+    return "\n".join([*lines, ""])
+
+
+def markdown(made: Reproduction) -> str:
+    """The page of a paper in Markdown: its figures, the verdict of each claim, and why."""
+    paper = made.paper
+    head = (f"# {paper.title}", paper.citation, paper.data, f"{_tally(made)}. {_origin(made)}.", _BANDS)
+    lines = [line for paragraph in head for line in (paragraph, "")]
+    lines += [f"[All claims, what counts as holding, and our numbers]({CLAIMS}).", ""]
+    said: dict[str, str] = {}
+    for shown in made.shown:
+        figure = shown.figure
+        lines += [f"## {figure.name}: {figure.title}", ""]
+        if shown.picture is not None:
+            lines += [f"![{figure.name}: {figure.title}]({shown.picture.name})", ""]
+        lines += [f"- *{one.finding.verdict.value}*: {one.claim.says}" for one in shown.judged] + [""]
+        for text in _remarks(made, shown):
+            first = said.setdefault(text, figure.name)
+            lines += [text if first == figure.name else f"As at {first}.", ""]
+    return "\n".join(lines)
+
+
+def claims(made: Reproduction) -> str:
+    """Every claim of a paper in a table in Markdown: what counts as holding, our number, the verdict."""
+    lines = [f"# {made.paper.title}: all claims", "", f"{_tally(made)}. {_origin(made)}.", ""]
+    lines += [
+        "| figure | the paper says | counts as holding if | we found | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    for shown in made.shown:
+        for one in shown.judged:
+            claim, finding = one.claim, one.finding
+            cells = (shown.figure.name, claim.says, claim.tolerance, finding.number, finding.verdict.value)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, ""])
 
 
 def _section(made: Reproduction, named: bool) -> str:
@@ -97,11 +143,7 @@ def _figure(made: Reproduction, shown: FigureResult) -> str:
     rows = "".join(_judged(one) for one in shown.judged)
     columns = ("The paper says", "Counts as holding if", "We found", "Verdict")
     head = "<thead><tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr></thead>"
-    said = "".join(
-        f'<p class="why">{word}: {escape(text)}</p>'
-        for word, text in (("Note", _note(made, shown)), ("Why", _why(made, shown)))
-        if text
-    )
+    said = "".join(f'<p class="why">{escape(text)}</p>' for text in _remarks(made, shown))
     return (
         f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}"
         f"<table>{head}<tbody>{rows}</tbody></table>{said}"
@@ -118,17 +160,21 @@ def _judged(one: JudgedClaim) -> str:
     )
 
 
-def _why(made: Reproduction, shown: FigureResult) -> str:
-    """What is to be said of a figure of which not all claims hold; the reasons were written of the full run."""
-    short = any(one.finding.verdict not in (Outcome.HOLDS, Outcome.NOT_RUN) for one in shown.judged)
-    said = reasons().get((made.paper.name, shown.figure.name), "") if short else ""
+def _remarks(made: Reproduction, shown: FigureResult) -> list[str]:
+    """What is to be said of a figure: whatever was found, and where not all claims hold (of the full run)."""
+    place = made.paper.name, shown.figure.name
+    said = [f"Note: {note}"] if (note := notes().get(place)) else []
+    verdicts = {one.finding.verdict for one in shown.judged}
+    said += [
+        f"Other baseline: {one.claim.baseline}"
+        for one in shown.judged
+        if one.finding.verdict is Outcome.OTHER
+    ]
+    if verdicts <= {Outcome.HOLDS, Outcome.NOT_RUN, Outcome.OTHER} or place not in reasons():
+        return list(dict.fromkeys(said))
     other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
-    return f"Of the full run: {said}" if said and other else said
-
-
-def _note(made: Reproduction, shown: FigureResult) -> str:
-    """What is to be said of a figure whatever was found."""
-    return notes().get((made.paper.name, shown.figure.name), "")
+    why = "Why, of the full run" if other else "Why"
+    return [*dict.fromkeys(said), f"{why}: {reasons()[place]}"]
 
 
 def _tally(made: Reproduction) -> str:
@@ -142,27 +188,6 @@ def _origin(made: Reproduction) -> str:
         f"{size}, seed {made.scale.seed}, republish {__version__}, {made.code}, "
         f"{made.date.isoformat()}, {made.seconds / 60:.0f} minutes of computing"
     )
-
-
-def _written(made: Reproduction) -> list[str]:
-    paper = made.paper
-    head = (f"## {paper.title}", paper.citation, paper.data, f"{_tally(made)}. {_origin(made)}.")
-    lines = [line for paragraph in head for line in (paragraph, "")]
-    lines += [
-        "| figure | the paper says | counts as holding if | we found | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    whys = []
-    for shown in made.shown:
-        for one in shown.judged:
-            claim, finding = one.claim, one.finding
-            cells = (shown.figure.name, claim.says, claim.tolerance, finding.number, finding.verdict.value)
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        if note := _note(made, shown):
-            whys.append(f"- **{shown.figure.name}**, note: {note}")
-        if said := _why(made, shown):
-            whys.append(f"- **{shown.figure.name}**: {said}")
-    return [*lines, "", *whys, ""] if whys else [*lines, ""]
 
 
 def reproduction_html(made: Reproduction) -> str:

@@ -80,7 +80,7 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Compute every figure of a paper, and write CSV files, pictures, `index.html` and `results.md` to `out`.
+    """Compute every figure of a paper, and write CSV files, pictures, and pages in HTML and Markdown to `out`.
 
     What an earlier run with the same scale and version finished there is not computed again.
     """
@@ -91,7 +91,8 @@ def reproduce(
     shown = tuple(_show(figure, studies, out, scale.quick) for figure in paper.figures)
     made = Reproduction(paper, scale, shown, datetime.date.today(), seconds_of(files), code_of(files))
     (out / "index.html").write_text(page.html([made]), encoding="utf-8")
-    (out / "results.md").write_text(page.markdown([made]), encoding="utf-8")
+    (out / page.PAGE).write_text(page.markdown(made), encoding="utf-8")
+    (out / page.CLAIMS).write_text(page.claims(made), encoding="utf-8")
     return made
 
 
@@ -104,5 +105,5 @@ def _show(figure: Figure, studies: Mapping[str, pl.DataFrame], out: Path, quick:
     table.write_csv(out / f"{figure.file}.csv")
     picture = out / f"{figure.file}.png"
     draw(figure, lines, picture, quick)
-    judged = tuple(JudgedClaim(claim, judge(claim.check, lines)) for claim in figure.claims)
+    judged = tuple(JudgedClaim(claim, judge(claim, lines)) for claim in figure.claims)
     return FigureResult(figure, judged, picture)

@@ -19,11 +19,16 @@ Axis = tuple[str, str]
 
 
 class Outcome(Enum):
-    """What our numbers say of a claim; OPEN: it was run, and leaves too little to compare."""
+    """What our numbers say of a claim.
+
+    OTHER: it would fail, and what it is compared with is better here than in the paper. OPEN: it was run, and leaves
+    too little to compare.
+    """
 
     HOLDS = "holds"
     SHAPE = "holds in shape"
     FAILS = "does not hold"
+    OTHER = "other baseline"
     OPEN = "cannot be judged"
     NOT_RUN = "not run"
 
@@ -89,11 +94,15 @@ class Lines:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of a figure, in our words; `tolerance` says what counts as holding, as `check` decides."""
+    """What the paper says of a figure, in our words; `tolerance` says what counts as holding, as `check` decides.
+
+    `baseline` says how the rival it is compared with differs from the paper's, where it is better here.
+    """
 
     says: str
     tolerance: str
     check: Callable[[Lines], Finding]
+    baseline: str = ""
 
 
 @dataclass(frozen=True)
