@@ -65,7 +65,17 @@ def words_on_release(document: Mapping[str, Any], keeps_counts: bool) -> list[st
     two = document.get("two_tables")
     found = words_on_groups(document["measures"], bool(two), keeps_counts)
     stale = _words_on_stale(document, two) if two and two.get("stale") else []
-    return [*found, *stale, *words_on_spelling(document.get("alike") or {})]
+    return [*found, *stale, *words_on_retired(document), *words_on_spelling(document.get("alike") or {})]
+
+
+def words_on_retired(document: Mapping[str, Any]) -> list[str]:
+    """How many people are left out for they were published as often as they may be."""
+    checks = document.get("verification", {}).get("checks", ())
+    return [
+        check["meaning"]
+        for check in checks
+        if check["promise"].startswith("lifespan=") and "left out" in check["meaning"]
+    ]
 
 
 def words_on_spelling(alike: Mapping[str, int]) -> list[str]:
