@@ -21,6 +21,7 @@ from republish.attacks.believing.beliefs import plain_register, walk
 from republish.attacks.believing.joint import joint, weigh
 from republish.inference import CHANGED, UNTOLD, Groups, Reasoning, group_posteriors, posterior
 from republish.inference._kernels.chains import (
+    Chains,
     Seats,
     Tables,
     look_ahead,
@@ -396,7 +397,7 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
     rng = np.random.default_rng(seed)
     known = random_knowledge(seed, m, order).complete()
     assert known.sequential is not None
-    tables = Tables(known.prior, known.sequential)
+    tables = Tables.of(known.prior, known.sequential, (m + 1) ** (order - 1))
     kind = rng.integers(0, 2, length)
     odds = rng.random((length, m)) * (rng.random((length, m)) < 0.8)
     odds[:, 0] += 0.1
@@ -427,9 +428,15 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
     weight = np.where(odds > 0, weight, 0.0)  # of what the own group excludes nothing need be known
     weight /= weight.sum(axis=1, keepdims=True)
 
-    older = (m + 1) ** (order - 1)
-    notes, states = np.ones((length, older, m), np.float32), np.zeros((1, older, m))
     row, out = array([0]), np.zeros((length, m))
+    states = len(tables.last)
+    chains = Chains(
+        np.arange(length + 1) * states,
+        np.tile(np.arange(states, dtype=np.int32), length),
+        np.zeros(length * states, np.float32),
+        np.zeros(length * states),
+        np.ones(length * states, np.float32),
+    )
     seats = [
         Seats(
             array([0]),
@@ -442,19 +449,17 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
         for t in range(length)
     ]
     for t in range(length):
-        look_ahead(seats[t], tables, states, notes[t : t + 1], row, out[t : t + 1])
-        settle_ahead(seats[t], states, notes[t : t + 1], row)
-    states[:] = 1.0
+        look_ahead(seats[t], tables, chains, t, row, out[t : t + 1])
+        settle_ahead(seats[t], tables, chains, t, row)
     for t in range(length - 1, -1, -1):
-        look_back(seats[t], states, notes[t : t + 1], row, out[t : t + 1])
-        settle_back(seats[t], tables, states, notes, t, row)
+        look_back(seats[t], tables, chains, t, row, out[t : t + 1])
+        settle_back(seats[t], tables, chains, t, row)
     out[odds == 0] = 0.0
     assert out / out.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
     again = np.zeros((length, m))
-    states[:] = 0.0
-    for t in range(length):  # the second way there, with notes of what follows
-        look_ahead(seats[t], tables, states, notes[t : t + 1], row, again[t : t + 1])
-        settle_ahead(seats[t], states, notes[t : t + 1], row)
+    for t in range(length):  # the second way there, with what follows
+        look_ahead(seats[t], tables, chains, t, row, again[t : t + 1])
+        settle_ahead(seats[t], tables, chains, t, row)
     again[odds == 0] = 0.0
     assert again / again.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +22,7 @@ from republish.inference.groups import Groups
 from republish.inference.posterior import Posteriors, group_posteriors
 from republish.inference.revision import Revision
 
-_CLOSE, _STEPS = 1e-6, 20
+_CLOSE, _STEPS = 1e-6, 6
 """Groups are scaled until their counts are met so closely, at most so many times a visit: there are more visits."""
 _FEW = 16
 
@@ -119,8 +121,13 @@ def in_threads(work: Callable[[IntArray], None], chosen: IntArray) -> None:
     if threads < 2 or len(chosen) < _FEW:
         work(chosen)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, np.array_split(chosen, 4 * threads)))
+    list(_pool(threads, os.getpid()).map(work, np.array_split(chosen, 2 * threads)))
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: there is a little of it thousands of times. A forked process needs its own."""
+    return ThreadPoolExecutor(threads)
 
 
 def _some(groups: Groups, chosen: BoolArray) -> tuple[Groups, IntArray]:

@@ -23,11 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
 from republish.inference._kernels.chains import (
     UNTOLD,
+    Chains,
     Seats,
     Tables,
     look_ahead,
@@ -132,6 +134,7 @@ class _Talk:
         self, sightings: Sequence[Sighting], people: int, method: str, looped: list[BoolArray]
     ) -> None:
         self.sightings, self.method = sightings, method
+        self.tables: dict[int, Tables] = {}
         self.scaling = [Scaling.of(one, some) for one, some in zip(sightings, looped, strict=True)]
         sizes = [len(one.person) for one in sightings]
         self.first = np.append(0, np.cumsum(sizes, dtype=np.int64)).astype(np.int64)
@@ -139,8 +142,9 @@ class _Talk:
         for one in sightings:
             known = one.revision.knowledge
             m, older = known.size, (known.size + 1) ** max(known.order - 1, 0)
-        self.states = np.zeros((people, older, m))
-        self.notes = np.ones((int(self.first[-1]), older, m), dtype=np.float32)
+        self.states, self.older = older * m, older
+        start = np.zeros(int(self.first[-1]) + 1, np.int64)
+        self.chains = Chains(start, *(np.empty(0, kind) for kind in ("i4", "f4", "f8", "f4")))
         self.expected = [np.zeros((size, m)) for size in sizes]
         self.possible = [np.ones((size, m), np.bool_) for size in sizes]
         self.found: list[Posteriors] = []
@@ -165,25 +169,49 @@ class _Talk:
 
     def ahead(self) -> None:
         fresh = not self.found
-        for i, seats in enumerate(self.seats):
-            notes = self.notes[self.first[i] : self.first[i + 1]]
-            _parallel(look_ahead, seats, self._tables(i), self.states, notes, out=self.expected[i])
+        for i, (seats, first) in enumerate(zip(self.seats, self.first, strict=False)):
+            if fresh:
+                self._open(i)
+            _parallel(look_ahead, seats, self._tables(i), self.chains, first, out=self.expected[i])
             self._answered(i, fresh)
-            _parallel(settle_ahead, seats, self.states, notes)
+            _parallel(settle_ahead, seats, self._tables(i), self.chains, first)
+            if fresh:
+                self._close(i)
 
     def back(self) -> None:
-        self.states[:] = 1.0
         for i in range(len(self.seats) - 1, -1, -1):
-            seats = self.seats[i]
-            notes = self.notes[self.first[i] : self.first[i + 1]]
-            _parallel(look_back, seats, self.states, notes, out=self.expected[i])
+            seats, first = self.seats[i], self.first[i]
+            _parallel(look_back, seats, self._tables(i), self.chains, first, out=self.expected[i])
             self._answered(i, False)
-            _parallel(settle_back, seats, self._tables(i), self.states, self.notes, self.first[i])
+            _parallel(settle_back, seats, self._tables(i), self.chains, first)
+
+    def _open(self, i: int) -> None:
+        """Let every state be possible in a release."""
+        start, rows = self.chains.start, len(self.seats[i].person)
+        begin = start[self.first[i]]
+        end = begin + rows * self.states
+        if end > len(self.chains.state):
+            self.chains = Chains(start, *(np.resize(a, 2 * end) for a in self.chains[1:]))
+        start[self.first[i] : self.first[i + 1] + 1] = np.arange(begin, end + 1, self.states)
+        self.chains.state[begin:end] = np.tile(np.arange(self.states, dtype=np.int32), rows)
+        self.chains.back[begin:end] = 1.0
+
+    def _close(self, i: int) -> None:
+        """Keep the states that turned out to be possible."""
+        start = self.chains.start
+        first, last = self.first[i], self.first[i + 1]
+        begin, end = start[first], start[last]
+        live = (self.chains.ahead[begin:end] > 0) | (self.chains.after[begin:end] > 0)
+        start[first + 1 : last + 1] = begin + np.cumsum(live.reshape(-1, self.states).sum(axis=1))
+        kept: tuple[NDArray[Any], ...] = self.chains[1:]
+        for a in kept:
+            a[begin : start[last]] = a[begin:end][live]
 
     def _tables(self, i: int) -> Tables:
         known = self.sightings[i].revision.knowledge
-        table = known.sequential
-        return Tables(known.prior, np.zeros((1, 1, 1, 1)) if table is None else table)
+        if id(known) not in self.tables:
+            self.tables[id(known)] = Tables.of(known.prior, known.sequential, self.older)
+        return self.tables[id(known)]
 
     def _answered(self, i: int, fresh: bool) -> None:
         """Let the groups of a release answer: posterior over what was expected, the largest 1.
