@@ -80,6 +80,11 @@ class Chains(NamedTuple):
     after: FloatArray
     back: Float32Array
 
+    def copied(self) -> Chains:
+        return Chains(
+            self.start.copy(), self.state.copy(), self.ahead.copy(), self.after.copy(), self.back.copy()
+        )
+
 
 @kernel
 def look_ahead(
