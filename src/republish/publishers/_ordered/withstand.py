@@ -23,8 +23,10 @@ from republish.inference.joint.withstand import Judgement, Without, judged, sigh
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
 
-JOINED, LEFT, WHOLE = 1, 6, 3
+JOINED, LEFT, WHOLE = 1, 12, 3
 """How often groups are joined with a neighbour, then people left out, and then whole groups."""
+MOST = 16
+"""So many people at most are left out at once because of somebody who is not in the view."""
 
 
 class Mending(NamedTuple):
@@ -81,9 +83,9 @@ def _mended(grouping: Grouping, mending: Mending, causes: FloatArray, turn: int)
         return mending.leave_out(grouping, np.flatnonzero(np.isin(grouping.group, at_fault)))
     own = np.isinf(causes).any(axis=1)
     left_out = np.flatnonzero(np.isinf(causes).any(axis=0))
-    doubled, again = divmod(turn - JOINED, 2)
+    often, again = divmod(turn - JOINED, 2)
     if again:
-        left_out = np.append(left_out, _foremost(causes[~own], 4**doubled))
+        left_out = np.append(left_out, _foremost(causes[~own], min(4**often, MOST)))
     else:
         grouping = mending.join(grouping, np.unique(at_fault[~own]))
     return mending.leave_out(grouping, left_out)
