@@ -20,6 +20,7 @@ from republish.attacks import Adversary, History, Register, Table, Told, attack,
 from republish.attacks.believing.beliefs import plain_register, walk
 from republish.attacks.believing.joint import joint, weigh
 from republish.inference import CHANGED, UNTOLD, Groups, Reasoning, group_posteriors, posterior
+from republish.inference._kernels.answers import answer, keep_possible
 from republish.inference._kernels.chains import (
     Chains,
     Seats,
@@ -462,6 +463,29 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
         settle_ahead(seats[t], tables, chains, t, row)
     again[odds == 0] = 0.0
     assert again / again.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_groups_answer_by_the_posterior_over_what_was_expected(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, expected, odds = (rng.random((6, 3)) * (rng.random((6, 3)) < 0.7) for _ in range(3))
+    possible, cut = rng.random((6, 3)) < 0.5, rng.random(6) < 0.3
+    least, rows = 0.2, array([0, 1, 3, 4, 5])
+    right = expected.copy()
+    for i, x in product(rows.tolist(), range(3)):
+        if possible[i, x]:
+            right[i, x] = max(right[i, x], least)
+    keep_possible(expected, possible, least, rows)
+    assert expected == pytest.approx(right)
+    told = odds.copy()
+    for i in rows.tolist():
+        ratio = [p[i, x] / expected[i, x] if expected[i, x] > 0 else 0.0 for x in range(3)]
+        most = max(ratio) or 1.0
+        told[i] = [max(r / most, least) if o > 0 else 0.0 for r, o in zip(ratio, odds[i], strict=True)]
+        if cut[i]:
+            told[i] = p[i]
+    answer(p, expected, cut, least, rows, odds)
+    assert odds == pytest.approx(told)
 
 
 @settings(max_examples=50)

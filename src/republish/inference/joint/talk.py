@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, FloatArray
+from republish.arrays import BoolArray, IntArray
 from republish.errors import PolicyError
+from republish.inference._kernels.answers import answer, keep_possible
 from republish.inference._kernels.chains import (
     UNTOLD,
     Chains,
@@ -139,21 +140,48 @@ class Talk:
         """Go to the last release; where some were never visited, through these alone."""
         said = len(self.found)
         for i in range(said if said < len(self.seats) else 0, len(self.seats)):
-            seats, first, fresh = self.seats[i], self.first[i], i >= said
-            if fresh:
-                self._open(i)
-            _parallel(look_ahead, seats, self._tables(i), self.chains, first, out=self.expected[i])
-            self._answered(i, fresh)
-            _parallel(settle_ahead, seats, self._tables(i), self.chains, first)
-            if fresh:
-                self._close(i)
+            if i < said:
+                self._visit(i, look_ahead, settle_ahead)
+                continue
+            self._open(i)
+            self._visit(i, look_ahead, settle_ahead, fresh=True)
+            self._close(i)
 
     def back(self) -> None:
         for i in range(len(self.seats) - 1, -1, -1):
-            seats, first = self.seats[i], self.first[i]
-            _parallel(look_back, seats, self._tables(i), self.chains, first, out=self.expected[i])
-            self._answered(i, False)
-            _parallel(settle_back, seats, self._tables(i), self.chains, first)
+            self._visit(i, look_back, settle_back)
+
+    def _visit(
+        self, i: int, look: Callable[..., None], settle: Callable[..., None], fresh: bool = False
+    ) -> None:
+        """Look what chains expect in a release, let its groups answer, and settle what chains make of it.
+
+        Groups answer by posterior over expected. Whoever has a value that was not expected is cut, and in a
+        group where that is not for what she was told of somebody, everyone is: there the knowledge rules out what was
+        published.
+        """
+        one, seats, expected = self.sightings[i], self.seats[i], self.expected[i]
+        told = (seats, self._tables(i), self.chains, self.first[i])
+        rows = np.arange(len(expected))
+
+        def listen(some: IntArray) -> None:
+            look(*told, some, expected)
+            if not fresh:
+                keep_possible(expected, self.possible[i], _LEAST, some)
+
+        def tell(some: IntArray) -> None:
+            answer(found.p, expected, seats.cut, 0.0 if fresh else _LEAST, some, seats.odds)
+            settle(*told, some)
+
+        in_threads(listen, rows)
+        found = inferred(one, expected, self.method, self.scaling[i])
+        if fresh:
+            self.possible[i] = expected > 0
+            self.found.append(found)
+            seats.cut[:] = cuts(one, found.p, expected)
+            seats.odds[:] = found.p > 0
+        self.found[i] = found
+        in_threads(tell, rows)
 
     def _open(self, i: int) -> None:
         """Let every state be possible in a release."""
@@ -182,35 +210,3 @@ class Talk:
         if id(known) not in self.tables:
             self.tables[id(known)] = Tables.of(known.prior, known.sequential, self.older)
         return self.tables[id(known)]
-
-    def _answered(self, i: int, fresh: bool) -> None:
-        """Let the groups of a release answer: posterior over what was expected, the largest 1.
-
-        Whoever has a value that was not expected is cut, and in a group where that is not for what she was told
-        of somebody, everyone is: there the knowledge rules out what was published.
-        """
-        one, seats, expected = self.sightings[i], self.seats[i], self.expected[i]
-        if fresh:
-            self.possible[i] = expected > 0
-        else:
-            np.maximum(expected, _LEAST, out=expected, where=self.possible[i])
-        found = inferred(one, expected, self.method, self.scaling[i])
-        p = found.p
-        odds = np.divide(p, expected, out=np.zeros_like(p), where=expected > 0)
-        most = odds.max(axis=1, keepdims=True, initial=0.0)
-        odds /= np.where(most > 0, most, 1.0)
-        if fresh:
-            self.found.append(found)
-            seats.cut[:] = cuts(one, p, expected)
-            seats.odds[:] = odds
-        else:
-            self.found[i] = found
-            np.maximum(odds, _LEAST, out=odds, where=seats.odds > 0)
-            seats.odds[:] = np.where(seats.odds > 0, odds, 0.0)
-        seats.odds[seats.cut] = p[seats.cut]
-
-
-def _parallel(kernel: Callable[..., None], *arguments: Any, out: FloatArray | None = None) -> None:
-    """A kernel over the rows of a release, on as many threads as numba may use."""
-    rest = () if out is None else (out,)
-    in_threads(lambda part: kernel(*arguments, part, *rest), np.arange(len(arguments[0].person)))
