@@ -160,6 +160,14 @@ def test_about_says_what_batches_that_are_cut_do_not_promise(
     assert about["promised_over_the_series"] == ["kept-cuts"]
 
 
+def test_about_says_of_whom_nothing_is_promised_against_event_lists(tmp_path: Path) -> None:
+    schema = Schema("id", [Number("age")], "dx")
+    series = Series.create(tmp_path / "s", schema, JSReduce(2, 0.9, withstand=0.5, event_lists=True))
+    series.publish(pl.DataFrame({"id": range(6), "age": range(6), "dx": ["flu", "cold"] * 3}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    assert sum("foreseen" in one for one in about["not_promised_over_the_series"]) == 1
+
+
 @pytest.mark.parametrize(("withstand", "said"), [(0.0, 2), (0.5, 1)])
 def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
     tmp_path: Path, withstand: float, said: int

@@ -17,7 +17,8 @@ from republish.inference.groups import Groups
 
 METHODS = ("additive", "omega", "sinkhorn", "bp", "bayes", "exact")
 LIMIT = 100_000
-_CHUNK = 64
+_CHUNK, _ROWS = 64, 512
+"""So many groups, or rows, are worth a thread's while."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,7 @@ def _batched(
         infer(prior, *groups, *known, chosen, METHODS.index(method), limit, notes, p)
 
     threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    chunks = min(total // _CHUNK, 16 * threads)
+    chunks = min(max(total // _CHUNK, n // _ROWS), total, 16 * threads)
     everything = np.arange(total)
     if chunks < 2 or threads < 2:
         work(everything)

@@ -47,7 +47,7 @@ class JSReduce(OrderedPublisher, _Closeness):
     With `withstand` above 0 an adversary who weighs all releases together may stray by that many bits from what a
     group shows of its members, unless she would with everybody left out of the release: see
     `republish.inference.joint.withstand`. It is measured before every release, which takes time. With `event_lists`
-    she also knows whose value changed since the last view, which hardly any series withstands for long.
+    she also knows whose value changed since the last view, which only crowds of hundreds withstand for long.
     `posterior`, `steps` and `form` say how the adversary is taken to think; see `republish.inference.Reasoning`.
     `distance="ks"` limits to `j`, in the place of the divergence, the largest Kolmogorov-Smirnov distance of any two
     members' priors: that of their chances, added up along the order of the values (of a category: as they are listed).

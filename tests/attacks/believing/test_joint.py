@@ -20,7 +20,9 @@ from republish.attacks import Adversary, History, Register, Table, Told, attack,
 from republish.attacks.believing.beliefs import plain_register, walk
 from republish.attacks.believing.joint import joint, weigh
 from republish.inference import CHANGED, UNTOLD, Groups, Reasoning, group_posteriors, posterior
+from republish.inference._kernels.answers import answer, keep_possible
 from republish.inference._kernels.chains import (
+    Chains,
     Seats,
     Tables,
     look_ahead,
@@ -396,7 +398,7 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
     rng = np.random.default_rng(seed)
     known = random_knowledge(seed, m, order).complete()
     assert known.sequential is not None
-    tables = Tables(known.prior, known.sequential)
+    tables = Tables.of(known.prior, known.sequential, (m + 1) ** (order - 1))
     kind = rng.integers(0, 2, length)
     odds = rng.random((length, m)) * (rng.random((length, m)) < 0.8)
     odds[:, 0] += 0.1
@@ -427,9 +429,15 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
     weight = np.where(odds > 0, weight, 0.0)  # of what the own group excludes nothing need be known
     weight /= weight.sum(axis=1, keepdims=True)
 
-    older = (m + 1) ** (order - 1)
-    notes, states = np.ones((length, older, m), np.float32), np.zeros((1, older, m))
     row, out = array([0]), np.zeros((length, m))
+    states = len(tables.last)
+    chains = Chains(
+        np.arange(length + 1) * states,
+        np.tile(np.arange(states, dtype=np.int32), length),
+        np.zeros(length * states, np.float32),
+        np.zeros(length * states),
+        np.ones(length * states, np.float32),
+    )
     seats = [
         Seats(
             array([0]),
@@ -442,21 +450,42 @@ def test_a_chain_is_the_sum_over_its_paths(seed: int, order: int, length: int, e
         for t in range(length)
     ]
     for t in range(length):
-        look_ahead(seats[t], tables, states, notes[t : t + 1], row, out[t : t + 1])
-        settle_ahead(seats[t], states, notes[t : t + 1], row)
-    states[:] = 1.0
+        look_ahead(seats[t], tables, chains, t, row, out[t : t + 1])
+        settle_ahead(seats[t], tables, chains, t, row)
     for t in range(length - 1, -1, -1):
-        look_back(seats[t], states, notes[t : t + 1], row, out[t : t + 1])
-        settle_back(seats[t], tables, states, notes, t, row)
+        look_back(seats[t], tables, chains, t, row, out[t : t + 1])
+        settle_back(seats[t], tables, chains, t, row)
     out[odds == 0] = 0.0
     assert out / out.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
     again = np.zeros((length, m))
-    states[:] = 0.0
-    for t in range(length):  # the second way there, with notes of what follows
-        look_ahead(seats[t], tables, states, notes[t : t + 1], row, again[t : t + 1])
-        settle_ahead(seats[t], states, notes[t : t + 1], row)
+    for t in range(length):  # the second way there, with what follows
+        look_ahead(seats[t], tables, chains, t, row, again[t : t + 1])
+        settle_ahead(seats[t], tables, chains, t, row)
     again[odds == 0] = 0.0
     assert again / again.sum(axis=1, keepdims=True) == pytest.approx(weight, abs=1e-6)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_groups_answer_by_the_posterior_over_what_was_expected(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, expected, odds = (rng.random((6, 3)) * (rng.random((6, 3)) < 0.7) for _ in range(3))
+    possible, cut = rng.random((6, 3)) < 0.5, rng.random(6) < 0.3
+    least, rows = 0.2, array([0, 1, 3, 4, 5])
+    right = expected.copy()
+    for i, x in product(rows.tolist(), range(3)):
+        if possible[i, x]:
+            right[i, x] = max(right[i, x], least)
+    keep_possible(expected, possible, least, rows)
+    assert expected == pytest.approx(right)
+    told = odds.copy()
+    for i in rows.tolist():
+        ratio = [p[i, x] / expected[i, x] if expected[i, x] > 0 else 0.0 for x in range(3)]
+        most = max(ratio) or 1.0
+        told[i] = [max(r / most, least) if o > 0 else 0.0 for r, o in zip(ratio, odds[i], strict=True)]
+        if cut[i]:
+            told[i] = p[i]
+    answer(p, expected, cut, least, rows, odds)
+    assert odds == pytest.approx(told)
 
 
 @settings(max_examples=50)

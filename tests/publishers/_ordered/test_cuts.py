@@ -30,7 +30,7 @@ from republish.publishers._ordered.cuts import (
     stand_ins,
     unfit,
 )
-from republish.publishers._ordered.publisher import _lasting
+from republish.publishers._ordered.mending import lasting
 from republish.publishers.mondrian import prepare
 from republish.requirements import BetaLikeness, Requirement, compile_rules
 
@@ -288,7 +288,7 @@ def test_lasting_groups_satisfy_the_rules_against_what_is_published(case: Case, 
         rng.integers(0, max(groups, 1), fakes).astype(np.int32),
         rng.integers(0, values, fakes).astype(np.int32),
     )
-    kept = _lasting(case.view, before, case.requirements)
+    kept = lasting(case.view, before, case.requirements)
     if not before.suppressed and not before.counterfeits:
         assert kept == before or np.array_equal(kept.group, before.group)
         return

@@ -6,18 +6,19 @@ group is left out.
 
 Somebody may be known to have kept the last value, or to have changed it: only such steps count then.
 
+Of all states few can be at one appearance. Only those are kept: `Chains`.
+
 Where the evidence rules out what the knowledge expects, a chain is cut: the values after it go on from what was
 believed there, and nothing passes to the values before it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from republish.arrays import BoolArray, Float32Array, FloatArray, Int8Array, IntArray
+from republish.arrays import BoolArray, Float32Array, FloatArray, Int8Array, Int32Array, IntArray
 from republish.kernels import kernel
 
 UNTOLD, STAYED, CHANGED = -1, 0, 1
@@ -41,200 +42,191 @@ class Seats(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The prior [class, value] and the table [class, older, last, next] of some knowledge."""
+    """The prior [class, value] of some knowledge, and what may follow each state, after most of which few values do.
+
+    What follows state s in class c, numbered c * states + s, is `following[k]` with the chance `chance[k]`, for k from
+    its `start` to the next one's. `last` is the last value of each state, `to` + x the state after it when x follows.
+    """
 
     prior: FloatArray
-    sequential: FloatArray
+    start: IntArray
+    following: IntArray
+    chance: FloatArray
+    last: IntArray
+    to: IntArray
+
+    @classmethod
+    def of(cls, prior: FloatArray, sequential: FloatArray | None, older: int) -> Tables:
+        """The tables of a knowledge; `sequential` [class, older, last, next]."""
+        m = prior.shape[1]
+        table = np.zeros((0, m)) if sequential is None else sequential.reshape(-1, m)
+        context, following = np.nonzero(table)
+        start = np.searchsorted(context, np.arange(len(table) + 1))
+        before, last = np.divmod(np.arange(older * m), m)
+        to = (before % max(older // (m + 1), 1)) * (m + 1) + last if older > 1 else 0 * last
+        return cls(prior, start.astype(np.int64), following, table[context, following], last, to * m)
+
+
+class Chains(NamedTuple):
+    """The states that can be at every appearance of a series: those of appearance a are k from `start[a]` on.
+
+    `ahead` is what is expected of state `state[k]` from the appearances before, `after` that once its group is seen,
+    `back` how likely the state makes what follows.
+    """
+
+    start: IntArray
+    state: Int32Array
+    ahead: Float32Array
+    after: FloatArray
+    back: Float32Array
+
+    def copied(self) -> Chains:
+        return Chains(
+            self.start.copy(), self.state.copy(), self.ahead.copy(), self.after.copy(), self.back.copy()
+        )
 
 
 @kernel
 def look_ahead(
-    seats: Seats, tables: Tables, states: FloatArray, notes: Float32Array, rows: IntArray, out: FloatArray
+    seats: Seats, tables: Tables, chains: Chains, first: int, rows: IntArray, out: FloatArray
 ) -> None:
     """Write into `out` what is expected of the chosen rows of a release, but for its own groups.
 
-    Of values to which the own group gives no odds nothing need be known; what is written of them means nothing.
-
-    `states` [person, older, last] are those after the last appearance. `notes` [row, older, last] say how likely
-    each state makes what follows, and then hold the states expected here.
+    The appearances of the release are numbered from `first`. Of values to which the own group gives no odds nothing
+    need be known; what is written of them means nothing.
     """
-    older, m = notes.shape[1:]
-    keep = max(older // (m + 1), 1)
-    ahead = np.empty((older, m))
+    states, m = len(tables.last), tables.prior.shape[1]
+    ahead = np.zeros(states)
     for i in rows:
+        ahead[:], scale = 0.0, 1.0
         if seats.before[i] < 0:
-            ahead[:] = 0.0
-            ahead[older - 1] = tables.prior[seats.kind[i]]
+            ahead[states - m :] = tables.prior[seats.kind[i]]
         else:
-            table, prior = tables.sequential[seats.kind[i]], tables.prior[seats.kind[i]]
-            _step(states[seats.person[i]], table, prior, keep, seats.changed[i], ahead)
-        _combine(ahead, notes[i], out[i])
-        notes[i] = ahead
+            scale = _step(chains, seats.before[i], tables, seats.kind[i], seats.changed[i], ahead)
+        for k in range(chains.start[first + i], chains.start[first + i + 1]):
+            chains.ahead[k] = ahead[chains.state[k]] * scale
+        _combine(chains, first + i, tables, out[i])
 
 
 @kernel
-def settle_ahead(seats: Seats, states: FloatArray, notes: Float32Array, rows: IntArray) -> None:
-    """Fill `states` with those of the chosen rows once the groups are seen; `notes` as `look_ahead` left them."""
-    for i in rows:
-        _weigh(notes[i], seats.odds[i], seats.cut[i], states[seats.person[i]])
-
-
-@kernel
-def look_back(seats: Seats, states: FloatArray, notes: Float32Array, rows: IntArray, out: FloatArray) -> None:
-    """As `look_ahead`, from the last release to the first.
-
-    `states` say how likely each state of a person makes what follows. `notes` hold the states expected here, and
-    are left as they are.
-    """
-    for i in rows:
-        _combine(notes[i], states[seats.person[i]], out[i])
-
-
-@kernel
-def settle_back(
-    seats: Seats, tables: Tables, states: FloatArray, everything: Float32Array, first: int, rows: IntArray
-) -> None:
-    """Take `states` of the chosen rows one appearance back; those of this one go to the notes.
-
-    `everything` are the notes of the whole series, of which those of this release start at `first`.
-    """
-    older, m = everything.shape[1:]
-    keep = max(older // (m + 1), 1)
-    found = np.empty((older, m))
-    for i in rows:
-        state = states[seats.person[i]]
-        possible = False
-        if seats.before[i] >= 0 and not seats.cut[i]:
-            table = tables.sequential[seats.kind[i]]
-            past, changed = everything[seats.before[i]], seats.changed[i]
-            possible = _return(past, state, table, seats.odds[i], keep, changed, found)
-        everything[first + i] = state
-        if possible:
-            state[:] = found
-        else:
-            state[:] = 1.0
-
-
-@kernel
-def _weigh(ahead: Float32Array, odds: FloatArray, cut: bool, after: FloatArray) -> None:
-    """Fill `after` with the states once the evidence is in.
+def settle_ahead(seats: Seats, tables: Tables, chains: Chains, first: int, rows: IntArray) -> None:
+    """Fill the states of the chosen rows once the groups are seen.
 
     Where they are ruled out, or cut, the chain goes on from what is believed, each value with the older ones that were
     expected with it, or with the older ones as they were.
     """
-    older, m = ahead.shape
-    total = 0.0
-    if not cut:
-        for o in range(older):
-            for x in range(m):
-                after[o, x] = ahead[o, x] * odds[x]
-                total += after[o, x]
-    if total == 0.0:
-        expected, kept = np.zeros(m), np.zeros(older)
-        for o in range(older):
-            for x in range(m):
-                expected[x] += ahead[o, x]
-                kept[o] += ahead[o, x]
-        for o in range(older):
-            for x in range(m):
-                share = ahead[o, x] / expected[x] if expected[x] > 0.0 else kept[o]
-                after[o, x] = share * odds[x]
-                total += after[o, x]
-    if total > 0.0:
-        after /= total
+    m = tables.prior.shape[1]
+    for i in rows:
+        begin, end = chains.start[first + i], chains.start[first + i + 1]
+        odds, total = seats.odds[i], 0.0
+        if not seats.cut[i]:
+            for k in range(begin, end):
+                chains.after[k] = chains.ahead[k] * odds[tables.last[chains.state[k]]]
+                total += chains.after[k]
+        if total == 0.0:
+            expected, kept = np.zeros(m), np.zeros(len(tables.last) // m)
+            for k in range(begin, end):
+                expected[tables.last[chains.state[k]]] += chains.ahead[k]
+                kept[chains.state[k] // m] += chains.ahead[k]
+            for k in range(begin, end):
+                x = tables.last[chains.state[k]]
+                share = chains.ahead[k] / expected[x] if expected[x] > 0.0 else kept[chains.state[k] // m]
+                chains.after[k] = share * odds[x]
+                total += chains.after[k]
+        scale = 1.0 / total if total > 0.0 else 0.0
+        for k in range(begin, end):
+            chains.after[k] *= scale
 
 
 @kernel
-def _step(
-    states: FloatArray, table: FloatArray, prior: FloatArray, keep: int, changed: int, ahead: FloatArray
+def look_back(
+    seats: Seats, tables: Tables, chains: Chains, first: int, rows: IntArray, out: FloatArray
 ) -> None:
-    """Fill `ahead` with the states of the next appearance; where there is no way, of somebody new with that past."""
-    older, m = states.shape
-    ahead[:] = 0.0
+    """As `look_ahead`, from the last release to the first."""
+    for i in rows:
+        _combine(chains, first + i, tables, out[i])
+
+
+@kernel
+def settle_back(seats: Seats, tables: Tables, chains: Chains, first: int, rows: IntArray) -> None:
+    """Tell the appearances before the chosen rows how likely their states make what follows."""
+    weight = np.zeros(len(tables.last))
+    for i in rows:
+        before = seats.before[i]
+        if before < 0:
+            continue
+        most = 0.0
+        if not seats.cut[i]:
+            weight[:] = 0.0
+            for k in range(chains.start[first + i], chains.start[first + i + 1]):
+                weight[chains.state[k]] = seats.odds[i, tables.last[chains.state[k]]] * chains.back[k]
+            most = _return(chains, before, tables, seats.kind[i], seats.changed[i], weight)
+        scale = 1.0 / most if most > 0.0 else 0.0
+        for k in range(chains.start[before], chains.start[before + 1]):
+            chains.back[k] = chains.back[k] * scale if most > 0.0 else 1.0
+
+
+@kernel
+def _step(chains: Chains, before: int, tables: Tables, kind: int, changed: int, ahead: FloatArray) -> float:
+    """Fill `ahead` with the states of the next appearance; where there is no way, of somebody new with that past.
+
+    It sums to 1 times the number returned.
+    """
+    states, m = len(tables.last), tables.prior.shape[1]
     total = 0.0
-    for o in range(older):
-        for last in range(m):
-            weight = states[o, last]
-            if weight == 0.0:
-                continue
-            to = (o % keep) * (m + 1) + last if older > 1 else 0
-            for x in range(last, last + 1) if changed == STAYED else range(m):
-                if changed == CHANGED and x == last:
-                    continue
-                step = weight * table[o, last, x]
-                ahead[to, x] += step
+    for k in range(chains.start[before], chains.start[before + 1]):
+        s, weight = chains.state[k], chains.after[k]
+        if weight == 0.0:
+            continue
+        for way in range(tables.start[kind * states + s], tables.start[kind * states + s + 1]):
+            x = tables.following[way]
+            if changed == UNTOLD or (x != tables.last[s]) == (changed == CHANGED):
+                step = weight * tables.chance[way]
+                ahead[tables.to[s] + x] += step
                 total += step
     if total > 0.0:
-        ahead /= total
-        return
-    for o in range(older):
-        for last in range(m):
-            to = (o % keep) * (m + 1) + last if older > 1 else 0
-            for x in range(m):
-                if changed == UNTOLD or (changed == CHANGED and x != last):
-                    ahead[to, x] += states[o, last] * prior[x]
-                elif changed == STAYED and x == last:
-                    ahead[to, x] += states[o, last]
+        return 1.0 / total
+    for k in range(chains.start[before], chains.start[before + 1]):
+        s = chains.state[k]
+        for x in range(m):
+            if changed == UNTOLD or (changed == CHANGED and x != tables.last[s]):
+                ahead[tables.to[s] + x] += chains.after[k] * tables.prior[kind, x]
+            elif changed == STAYED and x == tables.last[s]:
+                ahead[tables.to[s] + x] += chains.after[k]
+    return 1.0
 
 
 @kernel
 def _return(
-    states: Float32Array,
-    back: FloatArray,
-    table: FloatArray,
-    odds: FloatArray,
-    keep: int,
-    changed: int,
-    before: FloatArray,
-) -> bool:
-    """Fill `before` with how likely the states of an appearance make all that follows, the largest 1.
-
-    `states` are those that can be, `back` is the same of the next appearance. Whether any state makes it possible.
-    """
-    older, m = states.shape
-    open_ = np.empty(m, np.int64)
-    there = 0
-    for x in range(m):
-        if odds[x] > 0.0:
-            open_[there] = x
-            there += 1
+    chains: Chains, before: int, tables: Tables, kind: int, changed: int, weight: FloatArray
+) -> float:
+    """Fill `back` of an appearance, `weight` the same of the next one with its odds; the largest, 0 for impossible."""
+    states = len(tables.last)
     most = 0.0
-    for o in range(older):
-        for last in range(m):
-            before[o, last] = 0.0
-            if states[o, last] == 0.0:
-                continue
-            to = (o % keep) * (m + 1) + last if older > 1 else 0
-            total = 0.0
-            if changed == STAYED:
-                total = table[o, last, last] * odds[last] * back[to, last]
-            else:
-                for i in range(there):
-                    x = open_[i]
-                    if changed == UNTOLD or x != last:
-                        total += table[o, last, x] * odds[x] * back[to, x]
-            before[o, last] = total
-            most = max(most, total)
-    if most == 0.0:
-        return False
-    before /= most
-    return True
+    for k in range(chains.start[before], chains.start[before + 1]):
+        s, total = chains.state[k], 0.0
+        if chains.ahead[k] > 0.0:
+            for way in range(tables.start[kind * states + s], tables.start[kind * states + s + 1]):
+                x = tables.following[way]
+                if changed == UNTOLD or (x != tables.last[s]) == (changed == CHANGED):
+                    total += tables.chance[way] * weight[tables.to[s] + x]
+        chains.back[k] = total
+        most = max(most, total)
+    return most
 
 
 @kernel
-def _combine(ahead: NDArray[Any], back: NDArray[Any], out: FloatArray) -> None:
+def _combine(chains: Chains, appearance: int, tables: Tables, out: FloatArray) -> None:
     """Write what both sides say of a value; where they exclude each other, the side before."""
-    older, m = ahead.shape
     total = 0.0
     out[:] = 0.0
-    for o in range(older):
-        for x in range(m):
-            out[x] += ahead[o, x] * back[o, x]
+    begin, end = chains.start[appearance], chains.start[appearance + 1]
+    for k in range(begin, end):
+        out[tables.last[chains.state[k]]] += chains.ahead[k] * chains.back[k]
     total = out.sum()
     if total == 0.0:
-        for o in range(older):
-            for x in range(m):
-                out[x] += ahead[o, x]
+        for k in range(begin, end):
+            out[tables.last[chains.state[k]]] += chains.ahead[k]
         total = out.sum()
     if total > 0.0:
         out /= total

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,9 +22,9 @@ from republish.inference.groups import Groups
 from republish.inference.posterior import Posteriors, group_posteriors
 from republish.inference.revision import Revision
 
-_CLOSE, _STEPS = 1e-6, 20
+_CLOSE, _STEPS = 1e-6, 6
 """Groups are scaled until their counts are met so closely, at most so many times a visit: there are more visits."""
-_FEW = 16
+_FEW = 8
 
 
 class Sighting(NamedTuple):
@@ -83,7 +85,7 @@ def inferred(one: Sighting, expected: FloatArray, method: str, scaling: Scaling 
         there = place[sure.row] >= 0
         sure = Compromised(place[sure.row[there]], sure.code[there], sure.p[there])
     members = p[one.row]
-    confine(members, *one.groups)
+    _confined(members, one.groups)
     if scaling is None or not scaling.looped.any():
         found = group_posteriors(members, one.groups, method, sure)
         p[one.row] = found.p
@@ -102,6 +104,16 @@ def inferred(one: Sighting, expected: FloatArray, method: str, scaling: Scaling 
     return Posteriors(p, {}, fallbacks)
 
 
+def _confined(members: FloatArray, groups: Groups) -> None:
+    """Set to 0 what no way to hand out the values of a group gives its members."""
+
+    def work(some: IntArray) -> None:
+        bounds = slice(some[0], some[-1] + 2)
+        confine(members, groups.member_start[bounds], groups.value_start[bounds], *groups[2:])
+
+    in_threads(work, np.arange(groups.total))
+
+
 def _scaled(members: FloatArray, groups: Groups, scaling: Scaling) -> int:
     """Scale what is expected of the members of looped groups; how many fell back to shares."""
     chosen, fell = np.flatnonzero(scaling.looped), np.zeros(len(members), np.bool_)
@@ -117,10 +129,16 @@ def in_threads(work: Callable[[IntArray], None], chosen: IntArray) -> None:
     """Do what is to be done with the chosen rows or groups, on as many threads as numba may use."""
     threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     if threads < 2 or len(chosen) < _FEW:
-        work(chosen)
+        if len(chosen):
+            work(chosen)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, np.array_split(chosen, 4 * threads)))
+    list(_pool(threads, os.getpid()).map(work, np.array_split(chosen, threads)))
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: there is a little of it thousands of times. A forked process needs its own."""
+    return ThreadPoolExecutor(threads)
 
 
 def _some(groups: Groups, chosen: BoolArray) -> tuple[Groups, IntArray]:

@@ -18,33 +18,19 @@ docs/joint.md has the measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from republish.arrays import BoolArray, FloatArray
+from republish.arrays import FloatArray
 from republish.errors import PolicyError
-from republish.inference._kernels.chains import (
-    UNTOLD,
-    Seats,
-    Tables,
-    look_ahead,
-    look_back,
-    settle_ahead,
-    settle_back,
-)
-from republish.inference.joint._sightings import Scaling, Sighting, cuts, in_threads, inferred, looping
+from republish.inference.joint._sightings import Sighting, looping
+from republish.inference.joint.talk import PRODUCTS, TOLERANCE, Progress, Talk, require_chains
 from republish.inference.posterior import Posteriors
 
-PRODUCTS = ("exact", "bp", "sinkhorn")
-"""The posteriors under which a bijection weighs a product, so that they can be divided by what was expected."""
 LOOPS = ("scaled", "posterior")
-TOLERANCE = 1e-4
 ROUNDS = 30
-_LEAST = 1e-12  # what was possible at first stays so: chances do not fall below this
-Progress = Callable[[int, float], None]
 
 __all__ = ["LOOPS", "PRODUCTS", "ROUNDS", "TOLERANCE", "Progress", "Sighting", "Together", "together"]
 
@@ -79,140 +65,15 @@ def together(
     `loops="posterior"` is belief propagation everywhere. `progress` is called after every round with its number and
     the largest change of a belief.
     """
-    _require_chains(sightings, method)
+    require_chains(sightings, method)
     if loops not in LOOPS:
         raise PolicyError(f"loops must be one of {', '.join(LOOPS)}; found {loops!r}")
     linked = any(one.revision.knowledge.order for one in sightings)
     looped = [np.zeros(one.groups.total, np.bool_) for one in sightings]
     if linked and rounds and loops == "scaled":
         looped = looping(sightings, people)
-    talk = _Talk(sightings, people, method, looped)
-    talk.ahead()
-    made, moved = 0, 0.0
-    while linked and made < rounds:
-        before = [one.p for one in talk.found]
-        if made:
-            talk.ahead()
-        talk.back()
-        made += 1
-        talk.moved = [
-            np.abs(one.p - old).max(axis=1, initial=0.0) for one, old in zip(talk.found, before, strict=True)
-        ]
-        moved = max((float(one.max(initial=0.0)) for one in talk.moved), default=0.0)
-        if progress is not None:
-            progress(made, moved)
-        if moved <= tolerance:
-            break
-    found = talk.found
-    if any(one.any() for one in looped):
-        found = [
-            inferred(one, expected, method) for one, expected in zip(sightings, talk.expected, strict=True)
-        ]
-    return Together(tuple(talk.expected), tuple(found), tuple(talk.moved), made, moved <= tolerance)
-
-
-def _require_chains(sightings: Sequence[Sighting], method: str) -> None:
-    if method not in PRODUCTS:
-        raise PolicyError(
-            "all releases are weighed together by the product of what is expected; the posterior must be one of "
-            f"{', '.join(PRODUCTS)}, not {method!r}"
-        )
-    for one in sightings:
-        if one.revision.form != "joint" and one.revision.knowledge.order > 1:
-            raise PolicyError(
-                "all releases together need beliefs in the last values jointly; use the form joint, not "
-                f"{one.revision.form}, or look at one step"
-            )
-
-
-class _Talk:
-    """People and groups telling each other; what was said last."""
-
-    def __init__(
-        self, sightings: Sequence[Sighting], people: int, method: str, looped: list[BoolArray]
-    ) -> None:
-        self.sightings, self.method = sightings, method
-        self.scaling = [Scaling.of(one, some) for one, some in zip(sightings, looped, strict=True)]
-        sizes = [len(one.person) for one in sightings]
-        self.first = np.append(0, np.cumsum(sizes, dtype=np.int64)).astype(np.int64)
-        m, older = 0, 1
-        for one in sightings:
-            known = one.revision.knowledge
-            m, older = known.size, (known.size + 1) ** max(known.order - 1, 0)
-        self.states = np.zeros((people, older, m))
-        self.notes = np.ones((int(self.first[-1]), older, m), dtype=np.float32)
-        self.expected = [np.zeros((size, m)) for size in sizes]
-        self.possible = [np.ones((size, m), np.bool_) for size in sizes]
-        self.found: list[Posteriors] = []
-        self.moved = [np.zeros(size) for size in sizes]
-        self.seats: list[Seats] = []
-        last = np.full(people, -1, dtype=np.int64)
-        for one, first in zip(sightings, self.first, strict=False):
-            size = len(one.person)
-            linked = one.revision.knowledge.order > 0
-            before = last[one.person] if linked else np.full(size, -1, dtype=np.int64)
-            self.seats.append(
-                Seats(
-                    one.person.astype(np.int64),
-                    one.classes.astype(np.int64),
-                    np.ones((size, m)),
-                    np.zeros(size, np.bool_),
-                    before,
-                    np.full(size, UNTOLD, np.int8) if one.changed is None else one.changed.astype(np.int8),
-                )
-            )
-            last[one.person] = np.arange(first, first + size)
-
-    def ahead(self) -> None:
-        fresh = not self.found
-        for i, seats in enumerate(self.seats):
-            notes = self.notes[self.first[i] : self.first[i + 1]]
-            _parallel(look_ahead, seats, self._tables(i), self.states, notes, out=self.expected[i])
-            self._answered(i, fresh)
-            _parallel(settle_ahead, seats, self.states, notes)
-
-    def back(self) -> None:
-        self.states[:] = 1.0
-        for i in range(len(self.seats) - 1, -1, -1):
-            seats = self.seats[i]
-            notes = self.notes[self.first[i] : self.first[i + 1]]
-            _parallel(look_back, seats, self.states, notes, out=self.expected[i])
-            self._answered(i, False)
-            _parallel(settle_back, seats, self._tables(i), self.states, self.notes, self.first[i])
-
-    def _tables(self, i: int) -> Tables:
-        known = self.sightings[i].revision.knowledge
-        table = known.sequential
-        return Tables(known.prior, np.zeros((1, 1, 1, 1)) if table is None else table)
-
-    def _answered(self, i: int, fresh: bool) -> None:
-        """Let the groups of a release answer: posterior over what was expected, the largest 1.
-
-        Whoever has a value that was not expected is cut, and in a group where that is not for what she was told
-        of somebody, everyone is: there the knowledge rules out what was published.
-        """
-        one, seats, expected = self.sightings[i], self.seats[i], self.expected[i]
-        if fresh:
-            self.possible[i] = expected > 0
-        else:
-            np.maximum(expected, _LEAST, out=expected, where=self.possible[i])
-        found = inferred(one, expected, self.method, self.scaling[i])
-        p = found.p
-        odds = np.divide(p, expected, out=np.zeros_like(p), where=expected > 0)
-        most = odds.max(axis=1, keepdims=True, initial=0.0)
-        odds /= np.where(most > 0, most, 1.0)
-        if fresh:
-            self.found.append(found)
-            seats.cut[:] = cuts(one, p, expected)
-            seats.odds[:] = odds
-        else:
-            self.found[i] = found
-            np.maximum(odds, _LEAST, out=odds, where=seats.odds > 0)
-            seats.odds[:] = np.where(seats.odds > 0, odds, 0.0)
-        seats.odds[seats.cut] = p[seats.cut]
-
-
-def _parallel(kernel: Callable[..., None], *arguments: Any, out: FloatArray | None = None) -> None:
-    """A kernel over the rows of a release, on as many threads as numba may use."""
-    rest = () if out is None else (out,)
-    in_threads(lambda part: kernel(*arguments, part, *rest), np.arange(len(arguments[0].person)))
+    talk = Talk(sightings, people, method, looped)
+    made, moved = talk.rounds(rounds if linked else 0, tolerance, progress)
+    return Together(
+        tuple(talk.expected), tuple(talk.posteriors()), tuple(talk.moved), made, moved <= tolerance
+    )

@@ -6,7 +6,8 @@ it says nothing to her. A release is blamed for those whom it takes beyond a lim
 release. With event lists she knows of everyone whether the value changed since the last view.
 
 It is not blamed where she would be beyond it, or less than `NUDGE` closer, with everybody left out of the
-release: what earlier releases gave away, and what is told by who is in the view, cannot be taken back.
+release: what earlier releases gave away, and what is told by who is in the view, cannot be taken back. Of a value in
+the release itself that counts for who has event lists alone: she foresees most of the values that did not change.
 """
 
 from __future__ import annotations
@@ -20,26 +21,35 @@ from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.inference._kernels.chains import CHANGED, STAYED, UNTOLD
 from republish.inference.compromise import groups_of
 from republish.inference.groups import Groups
-from republish.inference.joint.messages import Sighting, together
+from republish.inference.joint._sightings import Sighting, looping
+from republish.inference.joint.talk import Talk
 from republish.inference.revision import Revision
 
-ROUNDS = 10
-"""How often people and groups tell each other; more rounds find hardly more."""
-
-
+ROUNDS, MORE = 10, 4
+"""How often people and groups tell each other without the release, and how often more with it."""
 NUDGE = 0.02
 """By so many bits may a release push somebody over the limit who is close to it without the release."""
+
+
+class Without(NamedTuple):
+    """A view with everybody left out: the talk before its last rounds, what is believed then, how far she strays."""
+
+    talk: Talk
+    beliefs: tuple[FloatArray, ...]
+    strays: Sequence[FloatArray]
 
 
 class Judgement(NamedTuple):
     """Whom a release takes beyond the limit, in which release, the new one last; rows as in the sightings.
 
-    `beyond_help` counts those in earlier releases who are beyond it anyway, `worst` is the farthest of the others.
+    `beyond_help` counts those in earlier releases who are beyond it anyway, `worst` is the farthest of the others,
+    `beliefs` is what she believes of everyone.
     """
 
     blamed: tuple[BoolArray, ...]
     beyond_help: int
     worst: float
+    beliefs: tuple[FloatArray, ...]
 
 
 def sighting(
@@ -75,17 +85,13 @@ def nobody_shown(one: Sighting) -> Sighting:
     )
 
 
-def strays(sightings: Sequence[Sighting], people: int, method: str = "exact") -> list[FloatArray]:
-    """How far she strays about everyone in every release, in bits; 0 for who is in no group."""
-    found = together(sightings, people, method, rounds=ROUNDS)
-    return [_strays(one, posterior.p) for one, posterior in zip(sightings, found.posteriors, strict=True)]
-
-
-def without_it(
-    before: Sequence[Sighting], now: Sighting, people: int, method: str = "exact"
-) -> list[FloatArray]:
-    """How far she strays about everyone in earlier releases with everybody left out of the new one."""
-    return strays([*before, nobody_shown(now)], people, method)[:-1]
+def without_it(before: Sequence[Sighting], now: Sighting, people: int, method: str = "exact") -> Without:
+    """What she believes with everybody left out of the new release."""
+    sightings = [*before, nobody_shown(now)]
+    looped = looping(sightings, people)
+    talk = Talk(sightings, people, method, looped)
+    talk.rounds(ROUNDS if _linked(sightings) else 0)
+    return Without(talk, *_went_on(talk, sightings, looped))
 
 
 def judged(
@@ -94,7 +100,7 @@ def judged(
     people: int,
     limit: float,
     method: str = "exact",
-    without: Sequence[FloatArray] | None = None,
+    without: Without | None = None,
     slack: float = 0.0,
 ) -> Judgement:
     """Whom a release `now`, after the releases `before`, takes beyond the limit.
@@ -104,8 +110,10 @@ def judged(
     """
     if without is None:
         without = without_it(before, now, people, method)
-    found = strays([*before, now], people, method)
-    base = [*without, np.zeros(len(now.person))]
+    sightings = [*before, now]
+    beliefs, found = _went_on(without.talk, sightings, looping(sightings, people))
+    foreseen = np.zeros(len(now.person)) if now.changed is None else strays(now, without.beliefs[-1])
+    base = [*without.strays[: len(before)], foreseen]
     blamed = [
         (one > limit + slack) & (alone <= limit - slack) & (one > alone + NUDGE + slack)
         for one, alone in zip(found, base, strict=True)
@@ -113,12 +121,28 @@ def judged(
     open_ = [one[alone <= limit] for one, alone in zip(found, base, strict=True)]
     return Judgement(
         tuple(blamed),
-        sum(int((alone > limit).sum()) for alone in without),
+        sum(int((alone > limit).sum()) for alone in base[:-1]),
         max((float(one.max(initial=0.0)) for one in open_), default=0.0),
+        beliefs,
     )
 
 
-def _strays(one: Sighting, p: FloatArray) -> FloatArray:
+def _linked(sightings: Sequence[Sighting]) -> bool:
+    return any(one.revision.knowledge.order for one in sightings)
+
+
+def _went_on(
+    talk: Talk, sightings: Sequence[Sighting], looped: Sequence[BoolArray]
+) -> tuple[tuple[FloatArray, ...], list[FloatArray]]:
+    """What is believed when people and groups talk on about the last of these releases, and how far she strays."""
+    went = talk.with_last(sightings[-1], looped)
+    went.rounds(MORE if _linked(sightings) else 0)
+    beliefs = tuple(one.p for one in went.posteriors())
+    return beliefs, [strays(one, p) for one, p in zip(sightings, beliefs, strict=True)]
+
+
+def strays(one: Sighting, p: FloatArray) -> FloatArray:
+    """How far beliefs about everyone in a release are from what the groups show, in bits; 0 for who is in no group."""
     shown = np.zeros((one.groups.total, p.shape[1]))
     of_value = np.repeat(np.arange(one.groups.total), np.diff(one.groups.value_start))
     np.add.at(shown, (of_value, one.groups.value_code), one.groups.value_count)

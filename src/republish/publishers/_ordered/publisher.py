@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from republish.arrays import BoolArray, FloatArray, Int64Array, IntArray
+from republish.arrays import FloatArray, Int64Array, IntArray
 from republish.errors import PolicyError
 from republish.grouping import SUPPRESSED, Grouping
 from republish.inference import FULL, Reasoning, Thoughts, last_values
@@ -19,7 +19,7 @@ from republish.inference.joint.trail import with_trail
 from republish.inference.reasoning import value_order
 from republish.knowledge import Extracted, Knowledge
 from republish.memory.memory import Memory
-from republish.microdata import Microdata, whole_of
+from republish.microdata import Microdata
 from republish.orders import ORDERS, row_order
 from republish.publishers._ordered.cuts import (
     GroupLimits,
@@ -31,9 +31,9 @@ from republish.publishers._ordered.cuts import (
     optimal,
     partings,
     stand_ins,
-    unfit,
 )
-from republish.publishers._ordered.withstand import withstanding
+from republish.publishers._ordered.mending import joined, lasting, without_some
+from republish.publishers._ordered.withstand import Mending, withstanding
 from republish.publishers.contract import Division, Publisher
 from republish.publishers.mondrian import prepare
 from republish.requirements import KAnonymity, Requirement, compile_rules, only_requirements
@@ -85,22 +85,13 @@ def cut_in_order(
     thoughts: Thoughts,
     how: CutOptions,
     bounds: Sequence[tuple[tuple[Requirement, ...], float]],
-    weight: FloatArray | None = None,
-    without: BoolArray | None = None,
 ) -> Grouping:
-    """The groups of a view; `bounds` are the requirements and the divergence asked for, then the relaxed ones.
-
-    Towards a crowd everyone counts `weight` times as much, and nobody is in a group who is to be left out.
-    """
+    """The groups of a view; `bounds` are the requirements and the divergence asked for, then the relaxed ones."""
     order = row_order(view, how.order) if view.rows else np.empty(0, dtype=np.int64)
-    if without is not None:
-        order = order[~without[order]]
     of_row = np.full(view.rows, SUPPRESSED, dtype=np.int32)
     if not len(order):
         return Grouping(of_row)
     line, distance = _line(view, thoughts, order, how.distance), DISTANCES.index(how.distance)
-    if weight is not None:
-        line = line._replace(weight=line.weight * weight[order])
     crowd = min(how.crowd, float(line.weight.sum()))  # a small view is one crowd
     limits = GroupLimits(compile_rules(bounds[0][0], view.whole), bounds[0][1], crowd, distance)
     group = _cut(line, limits, how, _companions(view, memory)[order])
@@ -116,38 +107,12 @@ def cut_in_order(
         there = nearest >= 0
         counterfeit = (nearest[there].astype(np.int32), code[there].astype(np.int32))
     of_row[order] = group
-    return _lasting(view, Grouping(of_row, *counterfeit), _of_release(bounds[-1][0], how.against))
+    return lasting(view, Grouping(of_row, *counterfeit), _of_release(bounds[-1][0], how.against))
 
 
 def _of_release(asked: tuple[Requirement, ...], against: str) -> tuple[Requirement, ...]:
     """What groups satisfy against the table as it is published: all but the closeness to a view."""
     return asked if against == "release" else (asked[0], *asked[2:])
-
-
-def _lasting(view: Microdata, grouping: Grouping, requirements: tuple[Requirement, ...]) -> Grouping:
-    """The groups that satisfy the requirements also against the table as it is published.
-
-    Rows left out and counterfeits shift the shares of the whole table, by which closeness and likeness are
-    measured. Groups that do not stand that are left out too, until all do. The rows of a part of a table do not tell
-    how the table is published: whoever puts the parts together sees to it.
-    """
-    if view.at_large is not None:
-        return grouping
-    group, (fake_group, fake_code) = grouping.group, (grouping.counterfeit_group, grouping.counterfeit_code)
-    while (group == SUPPRESSED).any() or len(fake_group):
-        groups = int(group.max()) + 1
-        row_group = np.concatenate([group, fake_group])
-        order = np.argsort(row_group, kind="stable")
-        start = np.searchsorted(row_group[order], np.arange(groups + 1))
-        codes = np.concatenate([view.codes, fake_code])[order].astype(np.int64)
-        whole = whole_of(view.schema.sensitive, codes[start[0] :], view.values)
-        broken = np.asarray(unfit(compile_rules(requirements, whole), codes, start))
-        if not broken.any():
-            break
-        number = np.append(np.where(broken, SUPPRESSED, np.cumsum(~broken) - 1), SUPPRESSED).astype(np.int32)
-        group, kept = number[group], ~broken[fake_group]
-        fake_group, fake_code = number[fake_group[kept]], fake_code[kept]
-    return Grouping(group, fake_group, fake_code)
 
 
 def _line(view: Microdata, thoughts: Thoughts, order: IntArray, distance: str) -> Line:
@@ -293,8 +258,11 @@ class OrderedPublisher(Publisher):
             raise PolicyError(
                 "withstand goes from appearance to appearance; let the knowledge skip gaps, or set withstand = 0"
             )
-        if not self.crowd:
-            raise PolicyError("withstand widens groups by the crowd they must be; let crowd be more than 0")
+        if (self.distance, self.against) != ("js", "release"):
+            raise PolicyError(
+                "withstand mends groups by the Jensen-Shannon divergence and by the table as it is published; let "
+                "distance be js and against be release"
+            )
 
     @property
     def _cutting(self) -> CutOptions:
@@ -359,7 +327,11 @@ class OrderedPublisher(Publisher):
             thoughts,
             self.withstand,
             self.posterior,
-            partial(cut_in_order, view, memory, thoughts, self._cutting, self._bounds),
+            Mending(
+                partial(cut_in_order, view, memory, thoughts, self._cutting, self._bounds),
+                partial(joined, view, thoughts, self._bounds[-1]),
+                partial(without_some, view, thoughts, self._bounds[-1]),
+            ),
             bool(self.event_lists),
         )
 
