@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from republish import LedgerError, PolicyError, Series
+from republish import JSReduce, LedgerError, PolicyError, Series
 from republish.cli import app
 from republish.show.plots import load_pyplot
 from republish.tune import Point, Tuned
@@ -73,6 +73,15 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
             one.publisher, one.parameters, penalty=0.5, risk=0.1, feasible=True
         ),
     )
+
+
+def test_it_says_by_how_much_beliefs_diverge(tmp_path: Path) -> None:
+    begin(tmp_path / "s", JSReduce(k=2, crowd=4.0))
+    for week, view in enumerate(views(), start=1):
+        view.write_csv(tmp_path / f"{week}.csv")
+    chosen = ("--publishers", "js-reduce", "--attack", "beliefs", "--trials", "1", "--max-gain", "0.9")
+    done = run("tune", tmp_path / "s", *sorted(tmp_path.glob("*.csv")), *chosen)
+    assert "note: in the worst release beliefs about everyone in the view diverge by I = " in done.output
 
 
 @pytest.mark.usefixtures("pretended")

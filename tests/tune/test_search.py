@@ -360,6 +360,7 @@ def test_the_gain_of_beliefs_is_the_risk(tmp_path: Path) -> None:
     assert [point.publisher for point in found.points] == ["js-reduce", "js-reduce", "mondrian"]
     assert all(point.feasible for point in found.points)
     assert found.adversary["knowledge"] is True
+    assert [point.spread is not None for point in found.points] == [True, True, False]
 
 
 # Samples --------------------------------------------------------------------------------------------

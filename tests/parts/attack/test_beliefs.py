@@ -87,6 +87,11 @@ def test_beliefs_after_people_were_forgotten(tmp_path: Path) -> None:
     agrees(series, ADVERSARIES["told of some"], Here(parts=3))
 
 
+def test_gaps_that_count_are_left_to_one_process(kept: Series) -> None:
+    with pytest.raises(PolicyError, match="attack without --engine"):
+        Here(parts=3).attack(kept, Adversary(knowledge=Extracted(1, gaps="count")), ["beliefs"])
+
+
 def test_without_knowledge_there_are_no_beliefs(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "series", schema(), MInvariance(2))
     with pytest.raises(PolicyError, match="beliefs cannot be made: it needs to know how values follow"):

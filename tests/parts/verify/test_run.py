@@ -18,7 +18,7 @@ from parts.weeks import PUBLISHERS, SCHEMA, weeks
 from republish import LedgerError, PolicyError, Series
 from republish.cli import app
 from republish.cli.engine_options import EngineOptions
-from republish.knowledge import Classes, Knowledge
+from republish.knowledge import Classes, Extracted, Knowledge
 from republish.parts import Engine, Here
 from republish.parts.verify.files import Ranges
 from republish.publishers import CorSplit, JSReduce, PenaltyTree, Publisher, TauSafety
@@ -412,6 +412,23 @@ def test_what_weighs_all_people_together_is_left_to_one_process(tmp_path: Path, 
     series = small(tmp_path, JSReduce(4, 0.9, 0.9, crowd=4, withstand=3.0))
     with pytest.raises(PolicyError, match="verify without --engine"):
         series.verify(engine=Here(parts=2))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"against": "view"}, "groups are compared with"),
+        ({"knowledge": Extracted(gaps="count")}, "counts the releases that people are absent from"),
+    ],
+)
+def test_whole_views_and_absences_are_left_to_one_process(
+    tmp_path: Path, small: Small, options: dict[str, Any], reason: str
+) -> None:
+    series = small(tmp_path, JSReduce(4, 0.9, 0.9, crowd=4, **options))
+    with pytest.raises(PolicyError, match=reason):
+        series.verify(engine=Here(parts=2))
+    with pytest.raises(PolicyError, match=reason):
+        series.publish(crowd(0), engine=Here(parts=2))
 
 
 def test_what_outsiders_know_of_single_people_is_left_to_one_process(tmp_path: Path) -> None:
