@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,16 @@ def test_values_that_were_never_foreseen_are_refused(tmp_path: Path, town: Town)
     )
     with pytest.raises(CannotPublish, match="do not lie on their scales"):
         series.publish(later)
+    series.ledger.close()
+
+
+def test_recipients_are_told_that_newcomers_do_not_hide(tmp_path: Path, town: Town) -> None:
+    series = series_of(tmp_path / "s", BangA(5, insert_only=True))
+    series.publish(town.people)
+    about = json.loads((series.ledger.folder(1) / "about.json").read_text())
+    assert about["promised_over_the_series"] == ["growing-groups"]
+    (said,) = about["not_promised_over_the_series"]
+    assert "where one person joined, hers" in said
     series.ledger.close()
 
 
