@@ -197,7 +197,7 @@ class Before(NamedTuple):
     groups: Callable[[], Sequence[IntArray]]
     beliefs: Callable[[str], Check]
     cohorts: Callable[[str], Sequence[Check]]
-    present: int
+    present: int = 0
 
     def same(self, now: AuditedRelease) -> BoolArray:
         found: BoolArray = (

@@ -14,7 +14,7 @@ import numpy as np
 from republish.arrays import Int64Array, WordArray
 from republish.kernels import kernel
 from republish.publishers._buckets.partition import Stacks
-from republish.spatial._key_bits import bit_at
+from republish.spatial.keys import bit_at
 
 
 @kernel
