@@ -10,7 +10,7 @@ import numpy as np
 
 from republish.arrays import IntArray, WordArray
 from republish.kernels import kernel
-from republish.threads import in_chunks
+from republish.spatial.threads import in_chunks
 
 _WORD = 64
 _BLOCK = 1024

@@ -12,7 +12,7 @@ from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.attacks.history import History
 from republish.attacks.retracing.shares import RetracedFindings, Shares, dealt, findings
 from republish.attacks.retracing.traces import AlikeGroups, Trace, buckets, known_entries
-from republish.threads import side_by_side
+from republish.spatial.threads import side_by_side
 
 UNSETTLED = 0.1
 """Probabilities whose two standard errors, as walks differ, are more have not settled."""

@@ -27,7 +27,7 @@ from republish.spatial.dendrogram._density import merge_dense
 from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
 from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
 from republish.spatial.extents import axis_arrays
-from republish.threads import in_chunks, side_by_side, threads
+from republish.spatial.threads import in_chunks, side_by_side, threads
 
 MERGES = ("penalty", "density")
 _FEWEST = 5_000
