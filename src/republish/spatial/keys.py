@@ -11,7 +11,7 @@ import numpy as np
 from republish.arrays import IntArray, WordArray
 from republish.kernels import kernel
 from republish.spatial._key_bits import bit_at
-from republish.threads import in_chunks
+from republish.spatial.threads import in_chunks
 
 __all__ = ["bit_at", "cyclic_turns", "interleave", "key_order"]
 

@@ -226,7 +226,7 @@ def test_parameters_that_mean_nothing_are_refused() -> None:
 def test_threads_change_nothing(monkeypatch) -> None:
     points = np.random.default_rng(1).random((3, 100_000)) * 2**10
     alone = bulk_load(grid(10, 10, 10), points, 3)
-    monkeypatch.setattr("republish.threads.threads", lambda: 3)
+    monkeypatch.setattr("republish.spatial.threads.threads", lambda: 3)
     monkeypatch.setattr("republish.spatial.bang.bang_file.threads", lambda: 3)
     together = bulk_load(grid(10, 10, 10), points, 3)
     assert np.array_equal(alone.block, together.block)

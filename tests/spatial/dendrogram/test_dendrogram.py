@@ -495,7 +495,7 @@ def test_threads_change_nothing(monkeypatch) -> None:
     points = np.random.default_rng(1).random((3, 60_000)) * 2**10
     index = bulk_load(grid(10, 10, 10), points, 2)
     alone = dendrogram_of(index, points, numbers(*[2**10] * 3), wanted=(5, 50))
-    monkeypatch.setattr("republish.threads.threads", lambda: 3)
+    monkeypatch.setattr("republish.spatial.threads.threads", lambda: 3)
     monkeypatch.setattr("republish.spatial.dendrogram.dendrogram.threads", lambda: 3)
     together = dendrogram_of(index, points, numbers(*[2**10] * 3), wanted=(5, 50))
     assert np.array_equal(alone.cut(5), together.cut(5))

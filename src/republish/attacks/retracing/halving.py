@@ -26,12 +26,14 @@ from republish.attacks.retracing.traces import Trace
 from republish.attacks.retracing.weighing import Bucketful, Effort, Odds, Walk, counted, drawn, weighed
 from republish.publishers.contract import HALVED
 
+_ROUNDS = 100  # a sweep costs little, and exchanges change one pair of a group at a time
+
 
 def halving(
     history: History, traces: Sequence[Trace], known: BoolArray, effort: Effort | None = None
 ) -> RetracedFindings:
     """What the cuts of buckets give away to whoever knows the values of `known` people."""
-    effort = effort or Effort()
+    effort = effort or Effort(rounds=_ROUNDS)
     return weighed(history, traces, known, HALVED, f"halving {effort}", partial(_weigh, effort))
 
 

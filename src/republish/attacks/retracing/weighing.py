@@ -12,11 +12,11 @@ from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.attacks.history import History
 from republish.attacks.retracing.shares import RetracedFindings, Shares, dealt, findings
 from republish.attacks.retracing.traces import AlikeGroups, Trace, buckets, known_entries
-from republish.threads import side_by_side
+from republish.spatial.threads import side_by_side
 
 UNSETTLED = 0.1
 """Probabilities whose two standard errors, as walks differ, are more have not settled."""
-LARGE = 100
+LARGE = 50
 """Of so many groups a bucket is large."""
 _ENOUGH = 50  # so many worlds that break nothing are enough to count no others
 _STUCK = 2.0  # so many times as many broken as in another walk
@@ -33,7 +33,7 @@ class Effort:
     in the last. Walks that get stuck on the way are begun anew, until there are so many `walks` or no hope. Each then
     goes on for so many `rounds`: it gets as warm as `mild`, grows cold again, and the worlds at the end are counted.
     Small buckets get more of both, at least so many `moves` of a group. In buckets of more than LARGE groups a world
-    breaks more, so that walks begin and get warm at a cost that is as many times less.
+    breaks more, so that walks begin at a cost that is as many times less, and get warm at one of twice that share.
     """
 
     worlds: int = 2000
@@ -59,7 +59,7 @@ class Effort:
     def going_on(self, groups: int) -> FloatArray:
         """What is broken costs in every sweep from then on."""
         rounds = max(self.rounds, self.moves // (groups * _ROUND))
-        return np.tile(_colder(self.mild * min(1.0, LARGE / groups), self.cold, _ROUND, _COLDEST), rounds)
+        return np.tile(_colder(self.mild * min(1.0, 2 * LARGE / groups), self.cold, _ROUND, _COLDEST), rounds)
 
 
 def _colder(first: float, last: float, sweeps: int, coldest: int) -> FloatArray:

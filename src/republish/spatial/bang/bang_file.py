@@ -28,7 +28,7 @@ from republish.spatial.bang._repair import dissolve, histograms_of
 from republish.spatial.bang._split import Demand, Points, split_all
 from republish.spatial.cube import Cube, LinearScale, cells
 from republish.spatial.keys import interleave, key_order
-from republish.threads import in_chunks, side_by_side, threads
+from republish.spatial.threads import in_chunks, side_by_side, threads
 
 _GRAIN = 20_000
 _MOST_LEVELS = 32_000

@@ -29,7 +29,7 @@ from republish.spatial.dendrogram._divide import DivisionTree, Task, divide
 from republish.spatial.dendrogram._faces import HalvedRegions, both_ways, faces
 from republish.spatial.dendrogram._passing import cut_passing, enough_nodes
 from republish.spatial.extents import axis_arrays
-from republish.threads import in_chunks, side_by_side, threads
+from republish.spatial.threads import in_chunks, side_by_side, threads
 
 _FEWEST = 5_000
 _GRAIN = 5_000
