@@ -192,3 +192,5 @@ def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
         said - 1,
         1,
     ]
+    assert sum("of the way there" in one for one in limits) == said - 1  # it goes on from the sentence before
+    assert sum("nothing is promised any more" in one for one in limits) == 2 - said

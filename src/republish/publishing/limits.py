@@ -120,13 +120,22 @@ def _of_beliefs(promises: Iterable[str]) -> list[str]:
         "Somebody who also knows whose value changed when came .62 and .24 of the way there: the larger the crowds, "
         "the less."
     )
-    foreseen = (
+    beyond = (
         "Of people about whom earlier releases, and who is in the view, give away more than the limit allows, nothing "
-        "is promised any more; with event lists, neither of values that are foreseen because they did not change."
+        "is promised any more."
+    )
+    changes = (
+        "The limit is not on what somebody believes who also knows whose value changed when. On a generated hospital "
+        "series of 24 releases with a limit of .5 she came .41 of the way from what a group shows to certainty."
+    )
+    foreseen = (
+        f"{beyond[:-1]}; with event lists, neither of values that are foreseen because they did not change."
     )
     if "withstand-events" in names:
         return [foreseen]
-    return [events] if "withstand" in names else [together, events]
+    if "withstand" in names:
+        return [beyond, changes]
+    return [together, events]
 
 
 def _of_views(promises: Iterable[str]) -> list[str]:
