@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from republish.inference import Reasoning, last_values
 from republish.knowledge import Extracted, Knowledge
@@ -45,6 +45,7 @@ class BayFrame(OrderedPublisher, _Likeness):
     cascade: str = "prior"
     omega_above: int = 0
 
+    unsaid: ClassVar[dict[str, Any]] = {**OrderedPublisher.unsaid, "omega_above": 0}
     name: ClassVar[str] = "bayframe"
     paper: ClassVar[str] = (
         "F. Amiri, N. Yazdani, A. Shakery, S.-S. Ho: Bayesian-based anonymization framework against background "

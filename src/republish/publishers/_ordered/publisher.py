@@ -221,6 +221,7 @@ class OrderedPublisher(Publisher):
     protects_series: ClassVar[bool] = True
     uses_knowledge: ClassVar[bool] = True
     two_table_defaults: ClassVar[dict[str, Any]] = {"crowd": 170.0}
+    unsaid: ClassVar[dict[str, Any]] = {"least_k": 0, "against": "release", "distance": "js"}
 
     @abstractmethod
     def _closeness(self, slack: float) -> Requirement:
