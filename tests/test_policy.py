@@ -68,7 +68,12 @@ def test_what_may_suffice_is_accepted(tmp_path: Path, publisher: Publisher, colu
 
 @pytest.mark.parametrize(
     ("publisher", "limits", "others"),
-    [(MInvariance(2), 1, 0), (TauSafety(2), 0, 1), (CorSplit(2, 2), 0, 0)],
+    [
+        (MInvariance(2), 1, 0),
+        (TauSafety(2), 0, 1),
+        (CorSplit(2, 2), 0, 0),
+        (Cohorts(2, 4, 2, max_determined=0.9), 0, 1),
+    ],
 )
 def test_about_says_what_m_invariance_and_its_kin_do_not_promise(
     tmp_path: Path, publisher: Publisher, limits: int, others: int
@@ -77,8 +82,14 @@ def test_about_says_what_m_invariance_and_its_kin_do_not_promise(
     series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     said = about["not_promised_over_the_series"]
-    words = ("becomes certain", "follow each other", "come back", "for the first time")
-    assert [sum(word in limit for limit in said) for word in words] == [1, 1, limits, others]
+    words = (
+        "becomes certain",
+        "follow each other",
+        "where counterfeits stand in",
+        "come back",
+        "for the first time",
+    )
+    assert [sum(word in limit for limit in said) for word in words] == [1, 1, 1, limits, others]
 
 
 @pytest.mark.parametrize("kind", [MInvariance, TauSafety, CorSplit, Cohorts])
@@ -181,3 +192,5 @@ def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
         said - 1,
         1,
     ]
+    assert sum("of the way there" in one for one in limits) == said - 1  # it goes on from the sentence before
+    assert sum("nothing is promised any more" in one for one in limits) == 2 - said

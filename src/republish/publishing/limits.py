@@ -21,6 +21,11 @@ _ODDS = (
     "Somebody who knows how values follow each other, or has learned elsewhere which go with which quasi-identifiers, "
     "may weigh all releases together and be nearly sure where the releases alone leave several values."
 )
+_COUNTERFEITS = (
+    "Which values groups show, and where counterfeits stand in, depends on values and can be seen. Somebody who has "
+    "read the program and knows the values of some people may conclude from it on others: of those who are alone with "
+    "counterfeits among the same values, one may tell the values of the rest."
+)
 _RETURNS = (
     "People who come back after an absence are treated as newcomers: the groups they were in before it and after it "
     "can be compared, which may leave them fewer values than each group alone."
@@ -39,7 +44,7 @@ def limits_of(policy: Policy) -> list[str]:
     told, thinks = policy.publisher.told_by_choices, policy.publisher.reasoning is not None
     return [
         *([told] if told else []),
-        *(_of_beliefs(promises) if thinks else [_ONLY_CERTAINTY, _ODDS]),
+        *(_of_beliefs(promises) if thinks else [_ONLY_CERTAINTY, _ODDS, _COUNTERFEITS]),
         *_of_views(promises),
         *([_RETURNS] if takes_returns_for_new(promises) else []),
         *_of_new_values(policy),
@@ -115,13 +120,22 @@ def _of_beliefs(promises: Iterable[str]) -> list[str]:
         "Somebody who also knows whose value changed when came .62 and .24 of the way there: the larger the crowds, "
         "the less."
     )
-    foreseen = (
+    beyond = (
         "Of people about whom earlier releases, and who is in the view, give away more than the limit allows, nothing "
-        "is promised any more; with event lists, neither of values that are foreseen because they did not change."
+        "is promised any more."
+    )
+    changes = (
+        "The limit is not on what somebody believes who also knows whose value changed when. On a generated hospital "
+        "series of 24 releases with a limit of .5 she came .41 of the way from what a group shows to certainty."
+    )
+    foreseen = (
+        f"{beyond[:-1]}; with event lists, neither of values that are foreseen because they did not change."
     )
     if "withstand-events" in names:
         return [foreseen]
-    return [events] if "withstand" in names else [together, events]
+    if "withstand" in names:
+        return [beyond, changes]
+    return [together, events]
 
 
 def _of_views(promises: Iterable[str]) -> list[str]:

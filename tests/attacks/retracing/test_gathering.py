@@ -121,3 +121,19 @@ def test_the_command_and_the_gate_make_it(tmp_path: Path) -> None:
         published(tmp_path / "gated", [view], 3, gate)
     with pytest.raises(PolicyError, match="gathering in the gate could never be made"):
         Series.create(tmp_path / "m", SCHEMA, Mondrian(k=4), seed=1, one_table=True, gate=gate)
+
+
+@pytest.mark.parametrize("known", [(), (0,)])
+def test_she_is_not_told_which_value_has_no_rows_of_nobody(known: tuple[int, ...]) -> None:
+    # Four of one value and two of another: two people are alone with a row of nobody, both with the frequent value.
+    frame = people(6, 2, 3).with_columns(ill=pl.Series(["cold"] * 4 + ["flu"] * 2))
+    view, publisher = read(frame), TauSafety(m=2, membership="nearest")
+    grouping = publisher.publish(view, Memory.empty(), np.random.default_rng(0))
+    alone = np.flatnonzero(np.bincount(grouping.group)[grouping.group] == 1)
+    assert len(alone) == 2
+    told = np.isin(np.arange(6), alone[list(known)])
+    tried = try_inputs(Replay(publisher, SECRET), [view], [grouping], Options(draws=300), lambda _: told)
+    exact = tried.posterior()[np.arange(6), tried.case.truth]
+    found = gathering(tried.case.history, [Trace(view, np.arange(6), publisher.forming)], told)
+    assert found.confidence == pytest.approx(exact, abs=0.07)
+    assert found.confidence[alone] == pytest.approx([0.5, 0.5] if not known else [1.0, 1.0])

@@ -241,11 +241,11 @@ def orders(found: Int64Array) -> float:
 
 
 @kernel
-def count_worlds(crowd: Crowd, world: Int64Array) -> FloatArray:
+def count_worlds(crowd: Crowd, world: Int64Array, padded: int = 0) -> FloatArray:
     """Of how many pairs of a world and an order that breaks no precedence every entry has every value.
 
-    All worlds are tried that differ from this one in who of a group has which value, known ones aside. `world` is
-    changed.
+    All worlds are tried that differ from this one in who of a group has which value, known ones aside, and in which the
+    first value has no rows of nobody, and so many after it, `padded`, have some. `world` is changed.
     """
     n, w = world.shape
     weight = np.zeros((n * w, w))
@@ -261,7 +261,10 @@ def count_worlds(crowd: Crowd, world: Int64Array) -> FloatArray:
             world[g, free[g, i]] = entries[i]
     g = 0
     while g < n:
-        if crowd.real[world[:, 0]].all():
+        whole = 0  # of the values after the first that have some
+        for p in range(1, padded + 1):
+            whole += int(crowd.real[world[:, p]].all())
+        if crowd.real[world[:, 0]].all() and whole == 0:
             ways = orders(precedences(crowd, world))
             for h in range(n):
                 for p in range(w):
