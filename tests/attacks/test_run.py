@@ -223,6 +223,13 @@ def test_where_too_few_values_lie_outside_nothing_follows(rule: SignatureRule) -
     assert candidates_of_x(replace(BACK.history, rule=rule), 2, "tau") == {"b", "c"}
 
 
+@pytest.mark.parametrize("group", [0, 4])
+def test_of_groups_with_forgotten_people_no_signature_is_known(group: int) -> None:
+    """Nobody but the forgotten may have had a value of theirs, and then it is missing."""
+    knows = replace(BACK.history, rule=SignatureRule(2, array([4, 4, 4])), forgotten=array([group]))
+    assert candidates_of_x(knows, 2, "tau") == {"b", "c"}
+
+
 @pytest.mark.parametrize("updates, left", [(False, {"b", "c"}), (True, {"c"})])
 def test_an_update_in_place_follows_a_rule_only_where_the_publisher_says_so(
     updates: bool, left: set[str]

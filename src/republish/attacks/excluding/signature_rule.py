@@ -42,7 +42,10 @@ def rule_of(promises: Iterable[str], values: IntArray, adopted: int = 0) -> Sign
 
 
 def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:
-    """Exclude, in place, the values of the old signature from whoever would have kept it with one of them."""
+    """Exclude, in place, the values of the old signature from whoever would have kept it with one of them.
+
+    Of a group with people who were forgotten since the signature is not known: values that only they had are missing.
+    """
     history = unknowns.history
     rule = history.rule
     if rule is None or history.events is None:
@@ -57,6 +60,8 @@ def exclude_kept(unknowns: Unknowns, sets: WordArray) -> None:
     bound = (history.person[before] == person) & (outside >= rule.m) & (returned | rule.updates)
     bound &= release >= rule.adopted
     bound &= (history.release[before] >= rule.adopted) | (different >= rule.m)
+    if history.forgotten is not None:
+        bound &= ~np.isin(old, history.forgotten) & ~np.isin(new, history.forgotten)
     bound &= unknowns.of_appearance[before] != unknowns.of_appearance[after]  # a new life
     _exclude(
         sets,
