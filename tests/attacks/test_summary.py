@@ -264,12 +264,13 @@ def test_people_are_counted_by_confidence_in_twentieths_of_which_the_upper_end_b
     assert spread(np.array([np.nan])) == (0,) * 20
 
 
-def test_attacks_are_ranked_by_what_they_determine_then_by_sureness() -> None:
+def test_attacks_are_ranked_by_people_above_nine_tenths_then_by_who_is_determined() -> None:
     plain = Summary(10, 0, 0.0, 0.0, 0.0, 0.25, 0.5, None)
     found = {
         "surer": [replace(plain, mean_confidence=0.4)],
         "once": [replace(plain, determined_share=0.1), plain],
-        "certain": [plain, replace(plain, determined_share=0.1)],
+        "certain": [plain, replace(plain, determined_share=0.1, above_nine_tenths=0.1)],
         "nearly": [replace(plain, above_nine_tenths=0.2, mean_confidence=0.3)],
+        "neither": [replace(plain, above_nine_tenths=0.1, mean_confidence=0.3)],
     }
-    assert ranked(found) == ["certain", "nearly", "surer", "once"]
+    assert ranked(found) == ["nearly", "certain", "neither", "surer", "once"]

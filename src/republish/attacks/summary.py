@@ -105,8 +105,8 @@ def summed(confidence: FloatArray, determined: BoolArray, gain: FloatArray | Non
 
 
 def strength(found: Summary) -> tuple[float, float, float]:
-    """What attacks are ranked by: people determined, then people above .9, then the mean confidence."""
-    return found.determined_share, found.above_nine_tenths, found.mean_confidence
+    """What attacks are ranked by: people above .9, the determined among them, then the mean confidence."""
+    return found.above_nine_tenths, found.determined_share, found.mean_confidence
 
 
 def ranked(found: Mapping[str, Sequence[Summary]]) -> list[str]:
