@@ -11,7 +11,6 @@ import typer
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
-from republish.release.forms import KEPT_CUTS
 from republish.show.numbers import number
 from republish.show.promises import extended_words, promised_of_groups
 
@@ -154,6 +153,8 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
 
 def _say_extended(found: SeriesVerification) -> None:
     """How many people crossing cells concern, in all releases."""
+    from republish.release.forms import KEPT_CUTS
+
     noted = {
         release: sum(check.noted for check in one.checks if check.promise.startswith(KEPT_CUTS))
         for release, one in found.releases.items()
