@@ -19,7 +19,7 @@ from typing import Any
 
 import republish as rp
 from bench.views import BLIND, Views, generated, told_apart, wages
-from republish.attacks.run import run, target_of
+from republish.attacks.run import run, target_with_views
 from republish.publishing.plausibility import MEANT
 
 PAIRS = 20
@@ -86,7 +86,7 @@ def _cell(series: rp.Series, views: Views, column: str) -> str:
     attack, granted = ATTACKS[column]
     adversary = rp.Adversary(knowledge=views.knowledge, **granted)
     try:
-        target = target_of(series, adversary, (attack,), views=views.files[: len(series.records)])
+        target = target_with_views(series, adversary, (attack,), views.files[: len(series.records)])
         found = run(target, adversary, attack).summary
     except rp.PolicyError:
         return "-"
