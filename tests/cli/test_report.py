@@ -129,6 +129,7 @@ def test_json_says_what_was_written(folder: Path, tmp_path: Path) -> None:
         (("--format", "pdf"), "--format must be"),
         (("--json",), "name a file with -o"),
         (("--compromised", "0.04"), "--compromised is for an attack"),
+        (("--compromised", "0.04", "--seed", "1"), "--compromised, --seed are for an attack"),
         (("--attack", "unheard-of"), "unheard-of"),
         (("--attack", "matched"), "raw views"),
         (("--attack", "minimality"), "republish attack"),

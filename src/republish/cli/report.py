@@ -37,7 +37,8 @@ class ReportAttackOptions:
     )
     truth: Path | None = option(
         None,
-        "Attack: folder of raw views, for knowledge with classes of its own, matched, linkage and presence.",
+        "Attack: folder of raw views, for knowledge with classes of its own and for attacks that need them: see "
+        "docs/attacks.md.",
     )
     event_lists: bool | None = option(
         None,
@@ -75,7 +76,8 @@ class ReportAttackOptions:
         }
         useless = [name for name, value in granted.items() if value is not None]
         if self.attack is None and useless:
-            raise PolicyError(f"{', '.join(useless)} is for an attack; add --attack {ALL}, or leave it out")
+            what = f"{useless[0]} is" if len(useless) == 1 else f"{', '.join(useless)} are"
+            raise PolicyError(f"{what} for an attack; add --attack {ALL}, or leave that out")
 
 
 @gathered

@@ -22,9 +22,10 @@ _ODDS = (
     "may weigh all releases together and be nearly sure where the releases alone leave several values."
 )
 _COUNTERFEITS = (
-    "Which values groups show, and where counterfeits stand in, depends on values and can be seen. Somebody who has "
-    "read the program and knows the values of some people may conclude from it on others: of those who are alone with "
-    "counterfeits among the same values, one may tell the values of the rest."
+    "Which values groups show, how far apart their people may be so that there are enough values, and where "
+    "counterfeits stand in, depends on values and can be seen. Somebody who has read the program and knows the values "
+    "of some people may conclude from it on others: of those who are alone with counterfeits among the same values, "
+    "one may tell the values of the rest."
 )
 _RETURNS = (
     "People who come back after an absence are treated as newcomers: the groups they were in before it and after it "
