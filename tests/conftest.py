@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,37 @@ def _no_waiting_for_disks() -> Iterator[None]:
         patch.setattr(os, "fsync", lambda _descriptor: None)
         patch.setattr(catalogue, "SYNCHRONOUS", "OFF")
         yield
+
+
+class _SameChance:
+    """`secrets` that draws the same for every run of a test, in this process; others draw their own."""
+
+    def __init__(self, test: str) -> None:
+        self._chance, self._process = random.Random(test), os.getpid()
+
+    def token_bytes(self, size: int) -> bytes:
+        return self._chance.randbytes(size) if os.getpid() == self._process else secrets.token_bytes(size)
+
+    def token_hex(self, size: int) -> str:
+        return self.token_bytes(size).hex()
+
+    def randbelow(self, end: int) -> int:
+        return int.from_bytes(self.token_bytes(16)) % end
+
+
+def _same_chance(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Secrets and seeds that a series draws are the same on every machine, unless new examples are searched for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if settings().derandomize:
+            chance = _SameChance(request.node.nodeid)
+            patch.setattr("republish.secret.secrets", chance)
+            patch.setattr("republish.series.secrets", chance)
+        yield
+
+
+_chance_of_session = pytest.fixture(_same_chance, scope="session", autouse=True)
+_chance_of_module = pytest.fixture(_same_chance, scope="module", autouse=True)
+_chance_of_test = pytest.fixture(_same_chance, autouse=True)
 
 
 @pytest.fixture(scope="session")
