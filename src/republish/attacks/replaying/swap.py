@@ -88,8 +88,8 @@ def swap_newcomers(
 ) -> IdentityResult:
     """The share of pairs told apart among those whom the release of this view shows for the first time.
 
-    `memory` is that before the release, and `chance` what it is made with. Of so many
-    `pairs` some are tried until it is clear that more than the `allowed` share is told apart.
+    `memory` is that before the release, and `chance` what it is made with. Of so many `pairs` some are tried until it
+    is clear that more than the `allowed` share is told apart.
     """
     run = _Run(replay, (view,), chance, memory)
     made = [run.grouped(0, view, memory)]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacks.matching.growing import Release, bundles, cells_of, comparable, drawn, group_in, published
+from attacks.growing.releases import Release, bundles, cells_of, comparable, drawn, group_in, published
 from republish.attacks import Traced
-from republish.attacks.matching.bcf import bcf
-from republish.attacks.matching.correspondence import Passage
-from republish.attacks.matching.flows import most_along
-from republish.attacks.matching.tracing import tracing
+from republish.attacks.growing.bcf import bcf
+from republish.attacks.growing.correspondence import Passage
+from republish.attacks.growing.flows import most_along
+from republish.attacks.growing.tracing import tracing
 
 
 def figures(releases: list[Release], k: int | None = None) -> Traced:

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from republish.arrays import BoolArray, IntArray
+from republish.attacks.growing.correspondence import Correspondence, Passage, shared
+from republish.attacks.growing.left import Left
 from republish.attacks.history import History
 from republish.attacks.identity import Corresponding, IdentityResult, Verdicts, mean
-from republish.attacks.matching.correspondence import Correspondence, Passage, shared
-from republish.attacks.matching.left import Left
 from republish.attacks.matching.sightings import MatchedView
 from republish.kernels import kernel
 

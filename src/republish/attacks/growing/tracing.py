@@ -20,11 +20,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from republish.arrays import BoolArray, IntArray
+from republish.attacks.growing.correspondence import Correspondence, shared
+from republish.attacks.growing.flows import most_along
+from republish.attacks.growing.left import Left
 from republish.attacks.history import History
 from republish.attacks.identity import IdentityResult, Traced, Verdicts, mean
-from republish.attacks.matching.correspondence import Correspondence, shared
-from republish.attacks.matching.flows import most_along
-from republish.attacks.matching.left import Left
 from republish.attacks.matching.sightings import MatchedView
 from republish.kernels import kernel
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacks.matching.growing import Release, bundles, cells_of, comparable, drawn, group_in, published
+from attacks.growing.releases import Release, bundles, cells_of, comparable, drawn, group_in, published
 from republish.attacks import Adversary, Corresponding, IdentityResult, Target, run
-from republish.attacks.matching.bcf import bcf
+from republish.attacks.growing.bcf import bcf
 
 
 def figures(releases: list[Release], k: int | None = None) -> Corresponding:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from republish.arrays import IntArray
-from republish.attacks.matching.correspondence import Passage
+from republish.attacks.growing.correspondence import Passage
 from republish.kernels import kernel
 
 _NOBODY = -1
