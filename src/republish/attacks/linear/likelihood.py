@@ -13,6 +13,7 @@ from republish.attacks.linear.sampling import Walkers, _sweeps
 from republish.attacks.linear.search import GAVE_UP, NONE, _count, _search, new_state
 from republish.attacks.linear.ways_out import _line_sweeps
 from republish.attacks.linear.worlds import first_world
+from republish.spatial.threads import side_by_side
 
 _WARM_UP, _UNSETTLED = 10, 0.1
 _PILOT, _LEAST = (
@@ -95,8 +96,10 @@ class WeighedBoard:
             return
         half = max(1, budget.sweeps // 2, budget.moves // (2 * budget.chains * int(among.sum())))
         worlds = [(self.world, self.moved)[chain % 2].copy() for chain in range(budget.chains)]
-        for chain, world in enumerate(worlds):
-            self.sweep(world, half // 2, seed + 3 * chain, np.zeros(self.board.cells))
+        side_by_side(
+            lambda chain: self.sweep(worlds[chain], half // 2, seed + 3 * chain, np.zeros(self.board.cells)),
+            range(budget.chains),
+        )
         for longer in range(budget.longer + 1):
             self._drawn(worlds, half << longer, seed + 3 * budget.chains * longer, among)
             among = among & (np.bincount(part[self.unsettled], minlength=len(part)) > 0)[part]
@@ -108,9 +111,12 @@ class WeighedBoard:
         """Move worlds of some components through twice so many sweeps, and see how far the chains are apart."""
         board, chains, who = self.board, len(worlds), np.flatnonzero(among)
         halves = np.zeros((2, chains, board.cells))
-        for chain, world in enumerate(worlds):
+
+        def walk(chain: int) -> None:
             for part in range(2):
-                self.sweep(world, half, seed + 3 * chain + part + 1, halves[part, chain], among)
+                self.sweep(worlds[chain], half, seed + 3 * chain + part + 1, halves[part, chain], among)
+
+        side_by_side(walk, range(chains))
         cells = ranges(board.net.cell_start[who], board.net.cell_start[who + 1])
         shares = halves[:, :, cells] / half
         self.seen[cells] |= (shares > 0).any(axis=(0, 1))
