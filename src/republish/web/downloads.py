@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from republish.errors import LedgerError
 from republish.ledger.files import CHUNK
+from republish.release.codebook import CODEBOOK
 from republish.sources.paths import is_local
 from republish.web import NotFound, Withdrawn
 
@@ -29,6 +30,7 @@ FILES = (
     "batches.csv",
     "about.json",
     "read_release.R",
+    *CODEBOOK,
 )
 _TABLES = ("table.parquet", "people.parquet", "values.parquet")
 PARTS = {
