@@ -184,12 +184,12 @@ def tables_in_parts(
 ) -> list[DescribedTable]:
     """The tables of a release that lies there in parts, by the names of these; large ones in Parquet of these types."""
     aside, found = _aside(True, True, "table" in parts), []
-    for name, files in parts.items():
+    for name in (name for name in _PURPOSE if name in parts):
         facts = ColumnFacts(about, types.get(name, {}), values)
         variables = (
             [facts.text(one) for one in aside[name]] if name in aside else map(facts.typed, facts.types)
         )
-        found.append(_table(name, files, list(variables), "batches" in parts))
+        found.append(_table(name, parts[name], list(variables), "batches" in parts))
     return found
 
 
