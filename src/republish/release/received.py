@@ -97,7 +97,8 @@ class ReceivedRelease:
     def margin(self, *columns: str) -> pl.DataFrame:
         """How many people there are by these columns, or by the sensitive one; counterfeits are left out."""
         by = list(columns) or ([self.sensitive] if self.sensitive else [])
-        table = self.joined()
+        apart = self.two_tables and self.sensitive not in by
+        table = self.people.with_columns(pl.lit(1.0).alias(self.weight)) if apart else self.joined()
         unknown = [name for name in by if name not in table.columns]
         if unknown:
             raise PolicyError(

@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 
 from republish.errors import LedgerError
 from republish.ledger.files import CHUNK
-from republish.release.codebook import CODEBOOK
 from republish.sources.paths import is_local
 from republish.web import NotFound, Withdrawn
 
@@ -30,7 +29,9 @@ FILES = (
     "batches.csv",
     "about.json",
     "read_release.R",
-    *CODEBOOK,
+    "datapackage.json",
+    "codebook.xml",
+    "dcat.jsonld",
 )
 _TABLES = ("table.parquet", "people.parquet", "values.parquet")
 PARTS = {
