@@ -194,3 +194,16 @@ def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
     ]
     assert sum("of the way there" in one for one in limits) == said - 1  # it goes on from the sentence before
     assert sum("nothing is promised any more" in one for one in limits) == 2 - said
+
+
+def test_labels_may_come_after_the_first_release_and_about_tells_them(tmp_path: Path) -> None:
+    bare = Policy(Schema("id", [Number("age")], "dx"), Mondrian(2), 0)
+    told = Policy(Schema("id", [Number("age")], "dx", labels={"age": "Age in years"}), Mondrian(2), 0)
+    assert told.document() != bare.document() and told.digest() == bare.digest()
+    series = Series.create(tmp_path / "s", told.schema, Mondrian(2))
+    series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
+    about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
+    assert about["columns"] == [
+        {"name": "age", "role": "quasi-identifier", "kind": "number", "label": "Age in years"},
+        {"name": "dx", "role": "sensitive", "kind": "category"},
+    ]

@@ -48,6 +48,10 @@ def test_publish_writes_what_may_leave_and_what_may_not(series: Series, views: l
     assert (done.number, done.rows, done.suppressed, done.counterfeits) == (1, 400, 0, 0)
     assert sorted(p.name for p in (series.root / "releases" / "0001").iterdir()) == [
         "about.json",
+        "codebook.xml",
+        "datapackage.json",
+        "dcat.jsonld",
+        "read_release.R",
         "table.csv",
         "table.parquet",
     ]

@@ -194,7 +194,8 @@ class Policy:
         document = {key: value for key, value in said.items() if key not in _MAY_CHANGE}
         document["schema"] = deepcopy(document["schema"])
         for settings in document["schema"]["columns"].values():
-            settings.pop("direct", None)  # a later view may need it, and no promise depends on it
+            for free in ("direct", "label", "description"):  # may come later, and no promise depends on them
+                settings.pop(free, None)
         if self.knowledge is not None:
             document["knowledge"] = self.knowledge.digest()
         text = json.dumps(document, sort_keys=True, ensure_ascii=False)

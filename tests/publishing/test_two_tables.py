@@ -16,6 +16,9 @@ from republish.publishing.maintenance import forget, withdraw
 
 FILES = [
     "about.json",
+    "codebook.xml",
+    "datapackage.json",
+    "dcat.jsonld",
     "people.csv",
     "people.parquet",
     "read_release.R",
@@ -29,7 +32,7 @@ def publish(series: Series, views: list[Path], count: int) -> None:
         series.publish(view, as_of=f"2026-01-{5 + 7 * week:02d}")
 
 
-def test_a_release_is_six_files_and_its_cuts_are_private(two_tables: Series, views: list[Path]) -> None:
+def test_a_release_is_nine_files_and_its_cuts_are_private(two_tables: Series, views: list[Path]) -> None:
     publish(two_tables, views, 2)
     assert sorted(path.name for path in two_tables.ledger.folder(1).iterdir()) == FILES
     assert len(list((two_tables.root / "private" / "cuts").iterdir())) == 1

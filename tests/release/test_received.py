@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from republish import Mondrian, Schema, Series, TauSafety, TwoTables, read_received, read_schema
-from republish.errors import ViewError
+from republish.errors import PolicyError, ViewError
+from republish.release.midpoints import with_midpoints
 from republish.release.r_script import r_script
 from republish.schema import Category, Number
 
@@ -207,3 +209,93 @@ def test_the_script_for_r_reads_open_cells(folders: dict[str, Path], rscript: st
     unknown, known = ([float(x) for x in line.split()] for line in in_r(rscript, folders["two"], asked))
     assert unknown == [1, 1, 1, 1, 0, 0]
     assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55])
+
+
+def test_midpoints_and_widths_follow_the_cells(folders: dict[str, Path]) -> None:
+    found = read_received(folders["one"], midpoints=True).people
+    assert found.columns == [
+        "person",
+        "group",
+        *("age_lo", "age_hi", "age_mid", "age_width"),
+        "gender",
+        *("weight_lo", "weight_hi", "weight_mid", "weight_width"),
+        "diagnosis",
+    ]
+    assert (found["age_mid"] == (found["age_lo"] + found["age_hi"]) / 2).all()
+    assert (found["age_width"] == found["age_hi"] - found["age_lo"]).all()
+
+
+@pytest.mark.parametrize("form", ["one", "two"])
+def test_midpoints_of_text_are_those_of_parquet(folders: dict[str, Path], tmp_path: Path, form: str) -> None:
+    shutil.copytree(folders[form], tmp_path / form, ignore=shutil.ignore_patterns("*.parquet"))
+    text, typed = (read_received(place, midpoints=True).people for place in (tmp_path / form, folders[form]))
+    for column in ("age_mid", "age_width"):
+        assert text[column].to_list() == typed[column].to_list()
+
+
+def test_cells_that_do_not_say_both_ends_have_no_midpoint() -> None:
+    cells = ["45", "[40-49]", "[-5..5]", "<=23", ">=61", "*", None, "[1e-3..0.002]"]
+    found = with_midpoints(pl.DataFrame({"x": cells, "x_mid": "taken"}), {"x": "number"})
+    assert found.columns == ["x", "x_mid_", "x_width", "x_mid"]
+    assert found["x_mid_"].to_list() == pytest.approx([45, 44.5, 0, None, None, None, None, 0.0015])
+    assert found["x_width"].to_list() == pytest.approx([0, 9, 10, None, None, None, None, 0.001])
+
+
+def test_the_midpoint_of_days_is_a_day() -> None:
+    cells = ["2024-01-05", "[2024-01-05..2024-01-10]", "<=2024-01-01", None]
+    found = with_midpoints(pl.DataFrame({"day": cells, "kind": "a"}), {"day": "date", "kind": "category"})
+    assert found["day_mid"].to_list() == [date(2024, 1, 5), date(2024, 1, 7), None, None]
+    assert found["day_width"].to_list() == [0, 5, None, None]
+
+
+@pytest.mark.parametrize("form", ["one", "two", "faked"])
+def test_margins_leave_counterfeits_out(folders: dict[str, Path], form: str) -> None:
+    found = read_received(folders[form])
+    by_value, by_gender = found.margin(), found.margin("gender")
+    assert by_value.columns == ["diagnosis", "people"] and by_gender.columns == ["gender", "people"]
+    assert by_value["people"].sum() == pytest.approx(400) == by_gender["people"].sum()
+
+
+def test_a_margin_by_a_column_that_is_not_there_is_refused(folders: dict[str, Path]) -> None:
+    with pytest.raises(PolicyError, match="a margin is by columns of the release"):
+        read_received(folders["one"]).margin("salary")
+
+
+def test_a_release_without_a_sensitive_column_is_read(tmp_path: Path, rscript: str) -> None:
+    view = pl.DataFrame({"id": [str(i) for i in range(8)], "age": list(range(30, 38))})
+    made = Series.create(tmp_path / "s", Schema("id", [Number("age")]), Mondrian(4), one_table=True)
+    made.publish(view)
+    made.ledger.close()
+    folder = tmp_path / "s" / "releases" / "0001"
+    assert read_received(folder).joined()["weight"].sum() == 8
+    assert read_received(folder).margin().rows() == [(8.0,)]
+    assert in_r(rscript, folder, "cat(count_people(r), mean(widths(r$people$age)))") == ["8 3"]
+
+
+def test_a_damaged_table_is_told_to_the_recipient(folders: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(folders["one"], tmp_path / "r")
+    (tmp_path / "r" / "table.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ViewError, match="ask for the folder again"):
+        read_received(tmp_path / "r")
+
+
+def test_the_script_finds_midpoints_in_r_as_python_does(folders: dict[str, Path], rscript: str) -> None:
+    asked = (
+        "cat(sum(midpoints(r$people$age), na.rm = TRUE), sum(widths(r$people$age), na.rm = TRUE), sep = '\n')"
+    )
+    people = read_received(folders["one"], midpoints=True).people
+    found = [float(line) for line in in_r(rscript, folders["one"], asked)]
+    assert found == [people["age_mid"].sum(), people["age_width"].sum()]
+
+
+def test_the_script_for_r_finds_the_middle_of_days_and_open_cells(
+    folders: dict[str, Path], rscript: str
+) -> None:
+    asked = (
+        'cat(midpoints(c("45", "[40-49]", "[-5..5]", "[1e-3..0.002]", "<=23", "*", NA)), fill = 100);'
+        'cat(format(midpoints(c("2024-01-05", "[2024-01-05..2024-01-10]", ">=2024-01-01"))))'
+    )
+    assert in_r(rscript, folders["one"], asked) == [
+        "45 44.5 0 0.0015 NA NA NA",
+        "2024-01-05 2024-01-07 NA",
+    ]

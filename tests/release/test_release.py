@@ -122,7 +122,12 @@ def test_counterfeits_have_a_value_and_the_insensitive_cells_of_someone(tmp_path
 def test_a_folder_holds_what_may_leave_and_nothing_else(tmp_path: Path) -> None:
     release, _ = build_release(view_of(), pairs(0, 0, 1, 1), SECRET, 1)
     release.write(tmp_path, {"release": 1, "note": "é"})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json", "table.csv", "table.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "about.json",
+        "read_release.R",
+        "table.csv",
+        "table.parquet",
+    ]
     assert json.loads((tmp_path / "about.json").read_text(encoding="utf-8")) == {"release": 1, "note": "é"}
 
 

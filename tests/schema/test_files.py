@@ -142,3 +142,27 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_no_schema(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="TOML file"):
         read_schema(tmp_path)
+
+
+TOLD = """
+[columns.age]
+role = "quasi-identifier"
+kind = "number"
+label = "Age in years"
+[columns.ward]
+role = "insensitive"
+description = "The ward of the first night."
+"""
+
+
+def test_labels_and_descriptions_are_read_and_written(tmp_path: Path) -> None:
+    schema = read_schema(write(tmp_path, TOLD))
+    assert schema.labels == (("age", "Age in years"),)
+    assert schema.descriptions == (("ward", "The ward of the first night."),)
+    assert schema_from_mapping(schema_to_mapping(schema, {}), tmp_path) == schema
+
+
+def test_nobody_is_told_of_a_column_that_is_not_published(tmp_path: Path) -> None:
+    text = TOLD + '[columns.name]\nrole = "drop"\nlabel = "Name"\n'
+    with pytest.raises(SchemaError, match="has no setting but its role"):
+        read_schema(write(tmp_path, text))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -86,3 +88,15 @@ class TestLabels:
         with pytest.raises(SchemaError, match="starts with a line of column names") as caught:
             self.schema.require_labels(["SECRETCELL", "41", "flu"])
         assert "SECRETCELL" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"age": 3}, ["age"], 7])
+def test_labels_are_texts_by_column(wrong: Any) -> None:
+    with pytest.raises(SchemaError, match="labels of a schema are texts by the name of a column"):
+        Schema("id", [Number("age")], "dx", labels=wrong)
+
+
+def test_a_part_of_a_schema_keeps_what_is_told_of_its_columns() -> None:
+    schema = Schema("id", [Number("age")], "dx", labels={"dx": "Diagnosis", "age": "Age"})
+    assert schema.labels == (("age", "Age"), ("dx", "Diagnosis"))
+    assert replace(schema, sensitive=None).labels == (("age", "Age"),)

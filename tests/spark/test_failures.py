@@ -118,6 +118,9 @@ def test_speculative_tasks_change_nothing(
     assert digests(made) == undisturbed
     assert {path.name for path in (made.root / "releases" / "0001").iterdir()} == {
         "about.json",
+        "codebook.xml",
+        "datapackage.json",
+        "dcat.jsonld",
         "table.parquet",
     }
 

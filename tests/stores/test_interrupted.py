@@ -21,7 +21,7 @@ pytestmark = pytest.mark.stores
 _ELSEWHERE = {"created-folders", "built-aside", "folder-made", "erased", "backup-written"}
 _QUICK = {"before-commit"}
 _AFTER_COMMIT = {"after-commit", "renamed"}
-FILES = 3  # about.json, table.csv, table.parquet
+FILES = 7  # about.json, the codebook in three forms, read_release.R, table.csv, table.parquet
 COPYING = [*(f"copied:{count}" for count in range(1, FILES + 1)), "uncovered"]
 Make = Callable[[Path, str | None], Series]
 

@@ -21,7 +21,15 @@ from republish.secret import VARIABLE
 from republish.sources.paths import place_of
 
 pytestmark = pytest.mark.stores
-RELEASED = ["about.json", "table.csv", "table.parquet"]
+RELEASED = [
+    "about.json",
+    "codebook.xml",
+    "datapackage.json",
+    "dcat.jsonld",
+    "read_release.R",
+    "table.csv",
+    "table.parquet",
+]
 Make = Callable[[Path, str | None], Series]
 
 
@@ -51,6 +59,9 @@ def test_two_tables_are_published_read_and_verified(
     names = sorted(path.name for path in (place_of(store) / "releases" / "0001").iterdir())
     assert names == [
         "about.json",
+        "codebook.xml",
+        "datapackage.json",
+        "dcat.jsonld",
         "people.csv",
         "people.parquet",
         "read_release.R",

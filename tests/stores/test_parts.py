@@ -18,6 +18,7 @@ from republish.cli import app
 from republish.ledger import Draft, Ledger, backup, restore
 from republish.ledger.files import measure
 from republish.publishing.maintenance import forget, withdraw
+from republish.release.codebook import CODEBOOK
 from republish.release.release import Release
 from republish.report import make_report
 from republish.sources.paths import write_parquet
@@ -103,6 +104,7 @@ def test_the_ledger_names_every_part(parted: tuple[Series, Series]) -> None:
     table = [name for name in files if name.startswith("releases/")]
     assert table == [
         "releases/0001/about.json",
+        *(f"releases/0001/{file}" for file in sorted(CODEBOOK)),
         *(f"releases/0001/table.parquet/part-0000{i}.parquet" for i in range(3)),
     ]
     assert len(series.membership_files(1)) == PARTS

@@ -17,6 +17,7 @@ from republish.cli import (
     inspection,
     publish,
     query,
+    read,
     report,
     reproduce,
     serve,
@@ -57,6 +58,7 @@ app.command("show", rich_help_panel=_LOOK)(inspection.show)
 app.command("verify", rich_help_panel=_LOOK)(verify.verify)
 app.command("measure", rich_help_panel=_LOOK)(inspection.measure)
 app.command("query", rich_help_panel=_LOOK)(query.query)
+app.command("read", rich_help_panel=_LOOK)(read.read)
 app.command("attack", rich_help_panel=_LOOK)(attack.attack)
 app.command("tune", rich_help_panel=_LOOK)(tune.tune)
 app.command("report", rich_help_panel=_LOOK)(report.report)

@@ -143,11 +143,16 @@ _CLOCKED = {
 
 def _columns(schema: Schema) -> list[dict[str, str]]:
     sensitive = schema.sensitive
-    return [
+    every = [
         *(
             {"name": column.name, "role": "quasi-identifier", "kind": column.kind}
             for column in schema.quasi_identifiers
         ),
         *({"name": name, "role": "insensitive"} for name in schema.insensitive),
         *([{"name": sensitive.name, "role": "sensitive", "kind": sensitive.kind}] if sensitive else []),
+    ]
+    words = {"label": dict(schema.labels), "description": dict(schema.descriptions)}
+    return [
+        column | {what: said[column["name"]] for what, said in words.items() if column["name"] in said}
+        for column in every
     ]

@@ -21,6 +21,7 @@ from republish.publishers.contract import MustWait
 from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of, open_axes
+from republish.publishing.codebook import write_beside
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import (
@@ -35,6 +36,7 @@ from republish.publishing.private_files import needs_fresh_base, write_private, 
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
+from republish.release.codebook.tables import tables_of
 from republish.release.domains import Scales
 from republish.release.release import Release
 from republish.release.two_tables import TwoTableCounts, stored_release
@@ -191,9 +193,9 @@ class OneProcess(Maker):
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
         size = size._replace(waiting=self.waiting)
-        release.write(
-            draft.folder, about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
-        )
+        about = about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
+        release.write(draft.folder, about)
+        write_beside(draft.folder, self.series.root, about, tables_of(release, about))
         draft.adopt_release()
         del release  # what is checked is read back
         crash_points.reach("release-written")

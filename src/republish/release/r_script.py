@@ -1,4 +1,4 @@
-"""The script `read_release.R`, which lies beside a release in two tables: base R reads it, or one table, and counts."""
+"""The script `read_release.R`, which lies beside a release: base R reads its tables, one or two, and counts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _TEXT = r"""# Reads a release in two tables, or in one, with base R.
 #   head(release$weights)                       # line in people, value, weight: the share of her batch that has it
 #   count_people(release, values = c("a"))      # people expected to have one of these values
 #   count_people(release, inside(release$people$age, 40, 50), c("a"))
+#   release$people$age_mid <- midpoints(release$people$age)
+#   release$people$age_width <- widths(release$people$age)
 #
 # Weights of one person add up to 1. Somebody without a batch has each value with its share of the whole release.
 # Who has which value is not said; numbers of groups and batches mean nothing in another release.
@@ -74,8 +76,35 @@ read_release <- function(folder = ".") {
     at <- as.integer(held$group)
     real[at] <- 1 - as.numeric(held$count) / rows[at]
   }
-  data.frame(person = seq_along(people$group), value = people[[sensitive]], weight = real[people$group],
+  value <- if (is.null(sensitive)) rep(NA_character_, nrow(people)) else people[[sensitive]]
+  data.frame(person = seq_along(people$group), value = value, weight = real[people$group],
              stringsAsFactors = FALSE)
+}
+
+# The ends of every cell of numbers, or of days: "45", "[40-49]", "[-5..5]", "[2024-01-05..2024-02-01]". An end is NA
+# where a cell is empty, "*", or open on that side: "<=23", ">=61".
+.ends <- function(cells) {
+  days <- any(grepl("[0-9]{4}-[0-9]{2}-[0-9]{2}", cells))
+  one <- if (days) "([+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2})" else "(-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
+  end <- function(side, open) {
+    range <- paste0("^\\[", one, "(?:-|\\.\\.)", one, "\\]$")
+    text <- ifelse(grepl(range, cells, perl = TRUE), sub(range, side, cells, perl = TRUE), sub(open, "", cells))
+    text[!grepl(paste0("^", one, "$"), text, perl = TRUE)] <- NA
+    if (days) as.Date(text) else as.numeric(text)
+  }
+  list(low = end("\\1", "^>="), high = end("\\2", "^<="))
+}
+
+# How far the ends of every cell of numbers or days are apart, and the middle between them; NA where one is not said.
+widths <- function(cells) {
+  ends <- .ends(cells)
+  as.numeric(ends$high - ends$low)
+}
+
+midpoints <- function(cells) {
+  low <- .ends(cells)$low
+  half <- widths(cells) / 2
+  low + if (inherits(low, "Date")) floor(half) else half
 }
 
 # The share of every cell of whole numbers that lies from low to high: "45", "[40-49]", "[-5..5]".
@@ -110,8 +139,7 @@ count_people <- function(release, people = TRUE, values = NULL) {
 
 def r_script(schema: Schema) -> str:
     """The script for releases of a schema."""
-    assert schema.sensitive is not None
-    return _TEXT.replace("@SENSITIVE@", _quoted(schema.sensitive.name))
+    return _TEXT.replace("@SENSITIVE@", _quoted(schema.sensitive.name) if schema.sensitive else "NULL")
 
 
 def _quoted(text: str) -> str:

@@ -34,6 +34,7 @@ from republish.release.cells import (
 )
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
+from republish.release.r_script import R_SCRIPT, r_script
 from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
@@ -143,6 +144,7 @@ class Release(Answers):
             held = np.flatnonzero(self.counterfeits)
             statistics = pl.DataFrame({"group": held + 1, "count": self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
+        (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
 
 

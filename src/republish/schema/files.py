@@ -14,6 +14,7 @@ from republish.schema.columns import KINDS, PUBLISH, Category, Column, Date, Num
 from republish.schema.schema import ROLES, Schema
 
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
+_WORDS = ("label", "description")  # told to recipients, of any published column
 _FIELDS = {
     "number": {"hierarchy", "distance", "direct", "domain", "weight"},
     "ordered": {"hierarchy", "distance", "direct", "order", "weight"},
@@ -51,7 +52,7 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         if role not in ROLES:
             raise SchemaError(f"column {name} needs a role: one of {', '.join(ROLES)}")
         plain = role in ("identifier", "insensitive", "drop")
-        own = {"identifier": {"normal"}, "insensitive": {"direct"}}.get(role, set())
+        own = {"identifier": {"normal"}, "insensitive": {"direct", *_WORDS}}.get(role, set())
         if plain and settings.keys() - {"role", "kind", *own}:
             but = "".join(f" and `{setting}`" for setting in sorted(own))
             raise SchemaError(f"column {name}: an {role} has no setting but its role{but}; remove the others")
@@ -76,7 +77,13 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         direct=[name for name in by_role["insensitive"] if "direct" in columns[name]],
         missing=_missing(document),
         normal=columns[by_role["identifier"][0]].get("normal", ()) if by_role["identifier"] else (),
+        labels=_words(columns, "label"),
+        descriptions=_words(columns, "description"),
     )
+
+
+def _words(columns: Mapping[str, Mapping[str, Any]], what: str) -> dict[str, str]:
+    return {name: settings[what] for name, settings in columns.items() if what in settings}
 
 
 def _missing(document: Mapping[str, Any]) -> list[str]:
@@ -90,12 +97,12 @@ def _column(name: str, settings: Mapping[str, Any], folder: Path) -> Column:
     kind = settings.get("kind", "category")
     if kind not in KINDS:
         raise SchemaError(f"column {name}: kind must be one of {', '.join(KINDS)}")
-    given = {key: value for key, value in settings.items() if key not in ("role", "kind")}
+    given = {key: value for key, value in settings.items() if key not in ("role", "kind", *_WORDS)}
     unknown = sorted(set(given) - _FIELDS[kind])
     if unknown:
         raise SchemaError(
             f"column {name}: a column of kind {kind} has no setting {listed(unknown)}; "
-            f"it may have {', '.join(sorted(_FIELDS[kind]))}"
+            f"it may have {', '.join(sorted({*_FIELDS[kind], *_WORDS}))}"
         )
     source = given.get("hierarchy")
     if isinstance(source, str):
@@ -149,6 +156,9 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
         columns[name] = {"role": "insensitive"} | ({"direct": PUBLISH} if name in schema.direct else {})
     for name in schema.dropped:
         columns[name] = {"role": "drop"}
+    for what, words in zip(_WORDS, (schema.labels, schema.descriptions), strict=True):
+        for name, text in words:
+            columns[name][what] = text
     document: dict[str, Any] = {"columns": columns}
     if schema.missing:
         document["missing"] = list(schema.missing)

@@ -31,6 +31,7 @@ class Schema:
     `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
     insensitive columns that may be published although their values look as if they named people. `normal` is the form
     in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
+    `labels` and `descriptions` tell recipients what columns mean, by name; no promise depends on them.
     """
 
     identifier: str | None = None
@@ -41,6 +42,8 @@ class Schema:
     dropped: tuple[str, ...] = ()
     direct: tuple[str, ...] = ()
     normal: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    descriptions: tuple[tuple[str, str], ...] = ()
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class Schema:
         dropped: Iterable[str] = (),
         direct: Iterable[str] = (),
         normal: Iterable[str] = (),
+        labels: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        descriptions: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -69,6 +74,8 @@ class Schema:
                 f'themselves: Category(name, direct="{PUBLISH}")'
             )
         object.__setattr__(self, "normal", _normal(normal, identifier))
+        object.__setattr__(self, "labels", _words("labels", labels, self.published_columns))
+        object.__setattr__(self, "descriptions", _words("descriptions", descriptions, self.published_columns))
         names = (*self.columns, *self.dropped)
         twice = sorted(name for name, roles in Counter(names).items() if roles > 1)
         if twice:
@@ -161,6 +168,21 @@ class Schema:
         absent = [name for name in self.columns if name not in found]
         if absent:
             raise SchemaError(f"the schema names columns that the table does not have: {listed(absent)}")
+
+
+def _words(
+    what: str, given: Mapping[str, str] | Iterable[tuple[str, str]], published: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """What is told of published columns, in their order; of others, such as a part leaves out, nothing is."""
+    try:
+        words: dict[str, str] = dict(given)
+    except (TypeError, ValueError):
+        words = {"": 0}  # type: ignore[dict-item]
+    if not all(isinstance(text, str) for text in words.values()):
+        raise SchemaError(
+            f'{what} of a schema are texts by the name of a column: {what}={{"age": "Age in years"}}'
+        )
+    return tuple((name, words[name]) for name in published if name in words)
 
 
 def _normal(forms: Iterable[str], identifier: str | None) -> tuple[str, ...]:

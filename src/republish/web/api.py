@@ -21,6 +21,8 @@ from republish.web.uploads.uploads import AT_ONCE, Upload
 _RAW = ("text/csv", "application/vnd.apache.parquet", "application/octet-stream")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
+    "jsonld": "application/ld+json",
+    "xml": "application/xml",
     "parquet": "application/vnd.apache.parquet",
     "json": "application/json",
     "html": "text/html; charset=utf-8",

@@ -30,7 +30,10 @@ FILES = {
     "counterfeits.csv": "how many counterfeits each group or batch has, or how many it counts as they were",
     "batches.csv": "when each batch was last counted, and how many of its people wait",
     "about.json": "what is promised, for recipients",
-    "read_release.R": "reads the two tables in R, with weights and standard errors",
+    "read_release.R": "reads the tables in R, with weights and midpoints",
+    "datapackage.json": "the columns of every table, as a Frictionless Data Package",
+    "codebook.xml": "the columns of every table, as a DDI Codebook",
+    "dcat.jsonld": "the release and its series for a catalogue of data, in DCAT",
 }
 
 

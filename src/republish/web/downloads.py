@@ -29,6 +29,9 @@ FILES = (
     "batches.csv",
     "about.json",
     "read_release.R",
+    "datapackage.json",
+    "codebook.xml",
+    "dcat.jsonld",
 )
 _TABLES = ("table.parquet", "people.parquet", "values.parquet")
 PARTS = {

@@ -36,6 +36,9 @@ def test_a_release_shows_cells_and_batches_and_hands_out_both_tables(client: Tes
         "values.parquet",
         "about.json",
         "read_release.R",
+        "datapackage.json",
+        "codebook.xml",
+        "dcat.jsonld",
     ):
         assert f"/s/two/r/2/files/{file}" in text
         assert client.get(f"/s/two/r/2/files/{file}").status_code == 200

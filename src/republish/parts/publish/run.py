@@ -40,6 +40,7 @@ from republish.parts.publish.cells import (
     cells_in_parts,
 )
 from republish.parts.publish.clocked import WritingClocked
+from republish.parts.publish.codebook import described
 from republish.parts.publish.groups import (
     FALSE,
     GROUP,
@@ -65,6 +66,7 @@ from republish.parts.publish.two_tables import (
 from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.cells import open_axes
+from republish.publishing.codebook import write_beside
 from republish.publishing.plausibility import Turnout, spelled_alike
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
@@ -234,6 +236,8 @@ class InParts(Maker):
         size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
         about = about_release(self.policy, self.number, done.as_of, size, adopted=self.adopted, text=False)
         write_about(draft.folder, about)
+        tables = described(draft.folder, about, self.domains, written, self.of_people)
+        write_beside(draft.folder, self.series.root, about, tables)
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
         memory = {**self.series.memory_files(), **memory}
