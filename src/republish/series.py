@@ -20,6 +20,7 @@ from republish.hierarchies import read_hierarchy
 from republish.hooks import answer_of, html_of
 from republish.inference import Reasoning
 from republish.ledger import Entry, Ledger
+from republish.ledger.lock import AT_ONCE, Patience
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
@@ -87,13 +88,15 @@ class Series:
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
-    def open(cls, root: str | Path) -> Series:
-        """The series in this folder."""
+    def open(cls, root: str | Path, patience: Patience = AT_ONCE) -> Series:
+        """The series in this folder; `patience` says how long writing waits while another process writes to it."""
         root = Path(root)
         if not root.is_dir():
             raise LedgerError(f"there is no series at {root}; `republish init {root} ...` makes one")
         policy = read_policy(root)
-        return cls(root, policy, Ledger.open(root, policy.ledger, policy.store))
+        ledger = Ledger.open(root, policy.ledger, policy.store)
+        ledger.patience = patience
+        return cls(root, policy, ledger)
 
     # What is stored -------------------------------------------------------------------------------
 
@@ -288,8 +291,9 @@ class Series:
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
-        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one. `truth`
-        are the raw views of all earlier releases, for a gate with linkage or presence.
+        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one,
+        "same-view", that it is the last one once more (`NothingNew`). `truth` are the raw views of all earlier
+        releases, for a gate with linkage or presence.
         """
         options = ReleaseOptions(as_of, dry_run, compromised, meant, truth)
         if engine is not None:

@@ -30,6 +30,7 @@ _HIDDEN = {
     "moved",
     "extended",
     "ends",
+    "view_digest",
 }
 
 

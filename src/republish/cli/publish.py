@@ -62,12 +62,13 @@ class MeantOptions:
     fewer_rows: bool = option(
         False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
     )
+    same_view: bool = option(False, "It is meant that the view is that of the last release.", "--same-view")
 
     def names(self) -> list[str]:
         """What is meant, as `Series.publish` takes it."""
-        from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
+        from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE, SAME_VIEW
 
-        said = ((NEW_PEOPLE, self.new_people), (FEWER_ROWS, self.fewer_rows))
+        said = ((NEW_PEOPLE, self.new_people), (FEWER_ROWS, self.fewer_rows), (SAME_VIEW, self.same_view))
         return [name for name, meant in said if meant]
 
 

@@ -35,6 +35,8 @@ from republish.publishing.private_files import needs_fresh_base, write_private, 
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
+from republish.publishing.view_digest import KEY as VIEW_DIGEST
+from republish.publishing.view_digest import contents_sum, digest_of, is_of_last, row_contents
 from republish.release.domains import Scales
 from republish.release.release import Release
 from republish.release.two_tables import TwoTableCounts, stored_release
@@ -73,6 +75,8 @@ class Maker(ABC):
 
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
+    view_digest: str
+    """Of the whole view, once it was read; see `publishing/view_digest.py`."""
     waiting = 0
     """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
@@ -140,6 +144,9 @@ class OneProcess(Maker):
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
+        self.digests = self.raw.row_digests(self.secret, series.row_digests)
+        total = contents_sum(row_contents(self.raw, self.digests, self.secret))
+        self.view_digest = digest_of(total, self.raw.rows, self.secret)
         found = turnout(self.raw.people, self.memory, self.last_rows)
         assert self.view.identifiers is not None
         self.found = with_spelling(found, self.raw.people, self.view.identifiers, self.secret, self.memory)
@@ -163,8 +170,7 @@ class OneProcess(Maker):
         except MustWait as found:
             self._let_wait(found.rows)
             grouping = self._grouped()
-        digests = self.raw.row_digests(self.secret, self.series.row_digests)
-        self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
+        self.piece = Piece(terms, self.raw, grouping, self.digests, self.memory)
         self.cells = None
         if policy.form is not None:
             self.cells = cells_of(self.raw, self.series, policy.form.k)
@@ -182,7 +188,7 @@ class OneProcess(Maker):
         """Go on as if these rows were not in the view."""
         self.waiting += int(rows.sum())
         if rows.any():
-            self.raw = self.raw.without(rows)
+            self.raw, self.digests = self.raw.without(rows), self.digests[~rows]
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
@@ -290,6 +296,7 @@ def publish(
         maker = make(series, options, progress or (lambda _: None))
         with maker.open:
             found = maker.read(view)
+            found = replace(found, same=is_of_last(maker.view_digest, records))
             meant = require_plausible(found, options.meant)
             crash_points.reach("view-read")
             maker.group()
@@ -339,6 +346,6 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     kept = maker.keep(draft, done)
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
-    payload = done.as_dict() | kept | policy_record(maker.policy)
+    payload = done.as_dict() | kept | policy_record(maker.policy) | {VIEW_DIGEST: maker.view_digest}
     del payload["folder"]
     maker.series.ledger.commit(draft, "release", payload, head)

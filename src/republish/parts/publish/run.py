@@ -70,6 +70,7 @@ from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
+from republish.publishing.view_digest import digest_of
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
@@ -110,6 +111,7 @@ class InParts(Maker):
         self.step(STEPS[1])
         self.people, found = self._people(view)
         self.found, self.arrivals = found, found.arrivals
+        self.view_digest = digest_of(found.total, found.rows, self.secret)
         return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, self.last_rows)
 
     def group(self) -> None:
