@@ -60,7 +60,7 @@ def test_json_holds_every_claim(tiny: None, tmp_path: Path) -> None:
     done = CliRunner().invoke(
         app, ["reproduce", "js-reduce", "--out", str(tmp_path), "--workers", "1", "--json"]
     )
-    (paper,) = json.loads(done.stdout)
+    (paper,) = json.loads(done.stdout)["papers"]
     assert [claim["verdict"] for claim in paper["claims"]] == ["holds", "does not hold"]
 
 

@@ -90,7 +90,8 @@ def test_json_is_the_document(series: Path) -> None:
     document = json.loads(made.output)
     assert document["limits"] == {"max_determined": 0.2}
     assert len(document["points"]) == 3
-    assert document == json.loads(next((series / "private" / "tune").glob("*.json")).read_text())
+    kept = json.loads(next((series / "private" / "tune").glob("*.json")).read_text())
+    assert document == {"schema_version": 1, "command": "tune", **kept}
 
 
 def test_where_nothing_is_within_the_limit_it_names_the_nearest_and_exits_with_1(

@@ -103,9 +103,7 @@ def hold(path: Path, command: str, patience: Patience = AT_ONCE) -> Iterator[Non
 
 
 @contextmanager
-def hold_in_database(
-    engine: sql.Engine, command: str, patience: Patience = AT_ONCE
-) -> Iterator[None]:
+def hold_in_database(engine: sql.Engine, command: str, patience: Patience = AT_ONCE) -> Iterator[None]:
     """Hold an advisory lock of a PostgreSQL ledger for the block: publishers on two machines exclude each other.
 
     It is the lock of one session: when that ends, with its process or with the server, the lock is gone. A commit

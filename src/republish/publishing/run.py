@@ -22,6 +22,7 @@ from republish.publishing.about import Size, about_release
 from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
+from republish.publishing.correction import Correction, learned, require_correctable
 from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import (
     Turnout,
@@ -46,6 +47,7 @@ from republish.verify.hidden_batch import batches_hidden
 from republish.verify.sums import verified
 
 if TYPE_CHECKING:
+    from republish.gate.run import WithDraft
     from republish.gate.verdict import Verdict
     from republish.series import Series
 
@@ -126,6 +128,11 @@ class Maker(ABC):
         """What the gate says of all releases with this one, where the policy has a gate."""
         return None
 
+    def correction(self) -> Correction | None:
+        """Which release this one takes the place of; who makes pieces in parts does not say what both give away."""
+        corrects = self.options.corrects
+        return None if corrects is None else Correction(corrects, {})
+
     @abstractmethod
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write what is kept in private; return what the ledger keeps of it."""
@@ -197,9 +204,8 @@ class OneProcess(Maker):
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
         size = size._replace(waiting=self.waiting)
-        release.write(
-            draft.folder, about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
-        )
+        told, corrects = (self.policy, self.number, as_of, size), self.options.corrects
+        release.write(draft.folder, about_release(*told, adopted=self.adopted, corrects=corrects))
         draft.adopt_release()
         del release  # what is checked is read back
         crash_points.reach("release-written")
@@ -244,15 +250,30 @@ class OneProcess(Maker):
         """The attacks of the gate on the series with this draft."""
         if self.policy.gate is None:
             return None
-        from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
+        from republish.gate.run import judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
+        views = [*self.options.truth, self.raw]
+        return judge(
+            self.policy.gate, self._with_draft(), lambda name: self.step(f"{STEPS[4]}: {name}"), views
+        )
+
+    def correction(self) -> Correction | None:
+        """Which release this one takes the place of, and what an adversary finds who has both."""
+        found = super().correction()
+        if found is None:
+            return None
+        self.step(STEPS[4])
+        return replace(found, attacks=learned(self._with_draft()))
+
+    def _with_draft(self) -> WithDraft:
+        """The series as an adversary would have it once this release is out."""
+        from republish.gate.run import Coming, WithDraft
+
         coming = Coming(self.checked.release, self.raw, self.seen, held=self.checked.held)
         if self.cells is not None:
             coming = replace(coming, cell=self.checked.placed.cell, moved=self.cells.moved)
-        source = WithDraft(self.series, coming)
-        views = [*self.options.truth, self.raw]
-        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"), views)
+        return WithDraft(self.series, coming)
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""
@@ -291,7 +312,9 @@ def publish(
     with ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
         ledger.require_present()
         head, records = ledger.head, series.records
-        as_of = moment_of(options.as_of, records[-1].payload["as_of"] if records else None)
+        require_correctable(options.corrects, records)
+        last = records[-1].payload["as_of"] if records else None
+        as_of = moment_of(options.as_of, last, options.corrects is not None)
         require_another_release(series.policy, records, series.root)
         maker = make(series, options, progress or (lambda _: None))
         with maker.open:
@@ -330,6 +353,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         verification=verification,
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
+        corrects=maker.correction(),
         meant=meant,
         waiting=maker.waiting,
         two_tables=maker.counts(),

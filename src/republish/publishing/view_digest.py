@@ -65,7 +65,9 @@ def _words(column: pl.Series, name: str, secret: Secret) -> WordArray:
     texts = as_text(column).rename("text").to_frame()
     known = texts.unique().drop_nulls()
     words = secret.text_words(known.select(pl.lit(f"{name}=") + pl.col("text")).to_series())
-    found = texts.join(known.with_columns(pl.Series("word", words)), on="text", how="left", maintain_order="left")
+    found = texts.join(
+        known.with_columns(pl.Series("word", words)), on="text", how="left", maintain_order="left"
+    )
     return found["word"].fill_null(0).to_numpy()
 
 

@@ -234,7 +234,8 @@ class InParts(Maker):
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
         batches = None if self.cells is None else self.groups
         size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
-        about = about_release(self.policy, self.number, done.as_of, size, adopted=self.adopted, text=False)
+        told, corrects = (self.policy, self.number, done.as_of, size), self.options.corrects
+        about = about_release(*told, adopted=self.adopted, text=False, corrects=corrects)
         write_about(draft.folder, about)
         changed = {places.memory[w.shard]: w for w in written}
         memory = {draft.name(path): w.remembered for path, w in changed.items()}
