@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from republish.publishing.status import Status
 
 _SPAN = re.compile(
-    r"P?(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?T?(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?",
+    r"P?(?:(?P<weeks>\d{1,6})W)?(?:(?P<days>\d{1,6})D)?T?(?:(?P<hours>\d{1,6})H)?(?:(?P<minutes>\d{1,6})M)?(?:(?P<seconds>\d{1,6})S)?",
     re.IGNORECASE,
 )
 
@@ -50,10 +50,7 @@ def span_of(text: str) -> timedelta:
 
     found = _SPAN.fullmatch(text.strip())
     given = {name: int(count) for name, count in found.groupdict().items() if count} if found else {}
-    try:
-        span = timedelta(**given)
-    except OverflowError:
-        span = timedelta(0)
+    span = timedelta(**given)
     if not span:
         raise PolicyError("--max-age must be a span of time above zero, such as 8d, 36h, 2w, 1d12h or P8D")
     return span
