@@ -128,7 +128,9 @@ def test_status_is_one_line(published: Series) -> None:
 
 def test_status_of_a_gate(tmp_path: Path, views: list[Path], hospital_folder: Path) -> None:
     words = ("--schema", hospital_folder / "schema.toml", "--publisher", "tau-safety", "-p", "m=3")
-    assert typed("init", tmp_path / "g", *words, "--gate", "attacks=linear,max_determined=0.9").returncode == 0
+    assert (
+        typed("init", tmp_path / "g", *words, "--gate", "attacks=linear,max_determined=0.9").returncode == 0
+    )
     assert typed("publish", tmp_path / "g", views[0], "--quiet").returncode == 0
     assert " ago, gate passed; chain" in typed("status", tmp_path / "g").stdout
 
