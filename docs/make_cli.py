@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 from republish.cli import app
+from republish.errors import EXIT_CODES
 
 HEADER = """# Command line
 
-Made from `republish COMMAND --help` by `docs/make_cli.py`. Every reading command takes `--json`.
-Exit codes: 0 done, 1 a promise or limit does not hold, 2 wrong use or bad input.
+Made from `republish COMMAND --help` by `docs/make_cli.py`. Every reading command takes `--json` ([json.md](json.md)).
+Exit codes: {codes}. What schedulers do with them: [schedules.md](schedules.md).
 """
 
 
@@ -27,7 +28,10 @@ def help_text(command: str) -> str:
 
 
 if __name__ == "__main__":
+    codes = ", ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
     sections = [
         f"\n## republish {c.name}\n\n```\n{help_text(c.name or '')}\n```\n" for c in app.registered_commands
     ]
-    Path(__file__).with_name("cli.md").write_text(HEADER + "".join(sections), encoding="utf-8")
+    Path(__file__).with_name("cli.md").write_text(
+        HEADER.format(codes=codes) + "".join(sections), encoding="utf-8"
+    )

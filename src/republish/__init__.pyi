@@ -7,9 +7,11 @@ from .errors import BrokenPromise as BrokenPromise
 from .errors import CannotPublish as CannotPublish
 from .errors import LedgerError as LedgerError
 from .errors import LimitBroken as LimitBroken
+from .errors import NothingNew as NothingNew
 from .errors import PolicyError as PolicyError
 from .errors import RepublishError as RepublishError
 from .errors import SchemaError as SchemaError
+from .errors import SeriesBusy as SeriesBusy
 from .errors import ViewError as ViewError
 from .gate.limits import Gate as Gate
 from .hierarchies import Calendar as Calendar

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class RepublishError(Exception):
-    """Whatever this tool refuses to do; `exit_code` is what the command line returns for it."""
+    """Whatever this tool refuses to do; `exit_code` is what the command line returns for it (`EXIT_CODES`)."""
 
     exit_code = 2
 
@@ -27,6 +27,12 @@ class ViewError(RepublishError):
 
 class Implausible(ViewError):  # noqa: N818
     """A raw view can hardly be the next one of its series, and nobody said that it is meant."""
+
+
+class NothingNew(Implausible):
+    """A raw view is that of the last release, and nobody said that it is meant; nothing was written."""
+
+    exit_code = 99
 
 
 class PolicyError(RepublishError):
@@ -53,6 +59,27 @@ class LimitBroken(RepublishError):  # noqa: N818
 
 class LedgerError(RepublishError):
     """The series on disk is missing, damaged, locked or was changed by another publisher."""
+
+
+class SeriesBusy(LedgerError):  # noqa: N818
+    """Another process writes to the series; nothing was written, and the same command may succeed later."""
+
+    exit_code = 75
+
+    def __init__(self, message: str, holder: str = "another process") -> None:
+        super().__init__(message)
+        self.holder = holder
+
+
+EXIT_CODES = {
+    0: "done",
+    1: "a promise or limit does not hold",
+    2: "wrong use or bad input",
+    75: "busy, try again later",
+    99: "nothing new",
+    130: "stopped by hand",
+}
+"""What the command line returns; 75 is EX_TEMPFAIL of sysexits.h, 99 what schedulers take for a step to skip."""
 
 
 REPORT_IT = (

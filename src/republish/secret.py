@@ -74,7 +74,11 @@ class Secret:
 
     def fingerprint(self) -> str:
         """What the ledger keeps to tell a wrong secret from the right one."""
-        return self._derive("fingerprint").hexdigest()
+        return self.digest("fingerprint")
+
+    def digest(self, *label: object) -> str:
+        """A keyed digest of 64 hexadecimal digits: the same for the same label, and unrelated to all others."""
+        return self._derive(*label).hexdigest()
 
     def pseudonyms(self, identifiers: Iterable[str]) -> WordArray:
         """Two 64-bit words a person, the same for the same identifier in every release."""

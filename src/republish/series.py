@@ -20,6 +20,7 @@ from republish.hierarchies import read_hierarchy
 from republish.hooks import answer_of, html_of
 from republish.inference import Reasoning
 from republish.ledger import Entry, Ledger
+from republish.ledger.lock import AT_ONCE, Patience
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
@@ -87,13 +88,15 @@ class Series:
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
-    def open(cls, root: str | Path) -> Series:
-        """The series in this folder."""
+    def open(cls, root: str | Path, patience: Patience = AT_ONCE) -> Series:
+        """The series in this folder; `patience` says how long writing waits while another process writes to it."""
         root = Path(root)
         if not root.is_dir():
             raise LedgerError(f"there is no series at {root}; `republish init {root} ...` makes one")
         policy = read_policy(root)
-        return cls(root, policy, Ledger.open(root, policy.ledger, policy.store))
+        ledger = Ledger.open(root, policy.ledger, policy.store)
+        ledger.patience = patience
+        return cls(root, policy, ledger)
 
     # What is stored -------------------------------------------------------------------------------
 
@@ -240,9 +243,9 @@ class Series:
         """Recompute everything that the series promises from what is stored; in parts where an engine is given."""
         stored = self.snapshot()
         found = verify_series(stored, progress) if engine is None else engine.verify(stored, progress)
-        return replace(found, problems=(*stored._policy_problems(), *found.problems))
+        return replace(found, problems=(*stored.policy_problems(), *found.problems))
 
-    def _policy_problems(self) -> list[str]:
+    def policy_problems(self) -> list[str]:
         """What keeps the series from going on: a changed policy, a lost secret."""
         problems = recorded_problems(self.policy.gate, self.records) if self.policy.gate else []
         if not is_as_recorded(self.policy, self.records):
@@ -280,6 +283,7 @@ class Series:
         engine: Engine | None = None,
         meant: Collection[str] = (),
         truth: Sequence[Any] = (),
+        corrects: int | None = None,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -288,10 +292,12 @@ class Series:
         `compromised` is what outsiders know of single people in this view: a table with the identifier, a
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
-        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one. `truth`
-        are the raw views of all earlier releases, for a gate with linkage or presence.
+        almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one,
+        "same-view", that it is the last one once more (`NothingNew`). `truth` are the raw views of all earlier
+        releases, for a gate with linkage or presence. `corrects` is the number of the last release, which was made of
+        a wrong view: it is withdrawn with this one, which takes its place and tells what somebody finds who has both.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, corrects)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)

@@ -72,11 +72,11 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_publish_says_what_it_did(published: Path) -> None:
-    done = document("publish", published / "series", published / "data/views/002.csv", "--dry-run")
+    done = document("publish", published / "series", published / "data/views/001.csv", "--dry-run")
     assert done["release"] == 3
     assert done["rows"] == 300
     assert done["folder"] is None
-    text = ok("publish", published / "series", published / "data/views/002.csv", "--dry-run")
+    text = ok("publish", published / "series", published / "data/views/001.csv", "--dry-run")
     assert "dry run, nothing was written" in text
     assert "k=5, l=2" in text
     assert "protects this release alone, not the series" in text
@@ -125,11 +125,14 @@ def test_verify_of_a_table_says_how_much_violates_what(published: Path) -> None:
 
 
 def test_measure_with_and_without_the_truth(published: Path) -> None:
-    without = document("measure", published / "series")
-    assert without["1"]["kl_divergence"] is None  # type: ignore[index]
-    with_truth = document("measure", published / "series", "--truth", published / "data/views")
-    assert with_truth["1"]["kl_divergence"] > 0  # type: ignore[index,operator]
-    assert with_truth["1"]["penalty"] == without["1"]["penalty"]  # type: ignore[index]
+    def measured(*options: str | Path) -> dict[str, dict[str, float | None]]:
+        return document("measure", published / "series", *options)["releases"]  # type: ignore[return-value]
+
+    without = measured()
+    assert without["1"]["kl_divergence"] is None
+    with_truth = measured("--truth", published / "data/views")
+    assert (with_truth["1"]["kl_divergence"] or 0) > 0
+    assert with_truth["1"]["penalty"] == without["1"]["penalty"]
     assert "linkage" in ok("measure", published / "series", "--truth", published / "data/views")
 
 
@@ -250,8 +253,8 @@ def assert_refused(done: Typed | subprocess.CompletedProcess[str], text: str) ->
 def test_errors_have_one_json_shape(tmp_path: Path) -> None:
     done = typed("history", tmp_path / "nowhere", "--json")
     found = json.loads(done.stdout)
-    assert set(found) == {"error"}
-    assert set(found["error"]) == {"kind", "message"}
+    assert set(found) == {"schema_version", "command", "error"}
+    assert set(found["error"]) == {"kind", "message", "exit_code"}
 
 
 def test_no_message_shows_a_cell(published: Path, tmp_path: Path) -> None:

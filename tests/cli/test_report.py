@@ -119,6 +119,7 @@ def test_a_format_that_is_named_wins(folder: Path, tmp_path: Path) -> None:
 def test_json_says_what_was_written(folder: Path, tmp_path: Path) -> None:
     done = run(folder, "-o", tmp_path / "r.md", "--json")
     assert json.loads(done.output) == {
+        "schema_version": 1, "command": "report",
         "report": str(tmp_path / "r.md"), "format": "md", "releases": 2, "attacked": False,
     }  # fmt: skip
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from json_documents import valid
 from republish import papers
 from republish.cli import app
 from republish.papers import Cell, Claim, Figure, Paper, Scale
@@ -60,7 +60,7 @@ def test_json_holds_every_claim(tiny: None, tmp_path: Path) -> None:
     done = CliRunner().invoke(
         app, ["reproduce", "js-reduce", "--out", str(tmp_path), "--workers", "1", "--json"]
     )
-    (paper,) = json.loads(done.stdout)
+    (paper,) = valid(done.stdout, "reproduce")["papers"]
     assert [claim["verdict"] for claim in paper["claims"]] == ["holds", "does not hold"]
 
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from json_documents import valid
 from republish import JSReduce, LedgerError, PolicyError, Series
 from republish.cli import app
 from republish.show.plots import load_pyplot
@@ -87,10 +88,11 @@ def test_it_says_by_how_much_beliefs_diverge(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("pretended")
 def test_json_is_the_document(series: Path) -> None:
     made = tuning(series, "--max-determined", "0.2", "--json")
-    document = json.loads(made.output)
+    document = valid(made.output, "tune")
     assert document["limits"] == {"max_determined": 0.2}
     assert len(document["points"]) == 3
-    assert document == json.loads(next((series / "private" / "tune").glob("*.json")).read_text())
+    kept = json.loads(next((series / "private" / "tune").glob("*.json")).read_text())
+    assert document == {"schema_version": 1, "command": "tune", **kept}
 
 
 def test_where_nothing_is_within_the_limit_it_names_the_nearest_and_exits_with_1(

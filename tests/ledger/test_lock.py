@@ -12,8 +12,9 @@ import pytest
 
 from ledger import publisher
 from ledger.publisher import publish, run, write_release
-from republish.errors import LedgerError
+from republish.errors import LedgerError, SeriesBusy
 from republish.ledger import Ledger
+from republish.ledger.lock import Patience
 
 
 @contextmanager
@@ -120,3 +121,37 @@ def test_a_child_reads_through_the_ledger_of_its_parent(root: Path) -> None:
             os._exit(0 if ledger.check() == [] else 1)
         assert os.waitpid(pid, 0)[1] == 0
     assert run(root, "publish").returncode == 0
+
+
+def test_a_busy_series_says_how_to_wait(root: Path) -> None:
+    with child(root, "hold") as holder, Ledger.open(root) as ledger:
+        with pytest.raises(SeriesBusy, match="have it wait with --wait SECONDS") as caught:
+            ledger.lock("publish").__enter__()
+        assert caught.value.exit_code == 75
+        assert caught.value.holder.startswith(f"process {holder.pid} on ")
+
+
+def test_whoever_waits_gets_the_lock_when_its_holder_ends(root: Path) -> None:
+    told: list[str] = []
+    with child(root, "hold") as holder, Ledger.open(root) as ledger:
+
+        def tell(line: str) -> None:
+            told.append(line)
+            holder.kill()
+            holder.wait()
+
+        ledger.patience = Patience(60, tell)
+        with ledger.lock("publish"):
+            pass
+    assert len(told) == 1
+    assert told[0].startswith(f"waiting up to 60 seconds for process {holder.pid} on ")
+    assert told[0].endswith(" to end")
+
+
+def test_who_has_waited_long_enough_is_told_who_holds_the_lock(root: Path) -> None:
+    told: list[str] = []
+    with child(root, "hold") as holder, Ledger.open(root) as ledger:
+        ledger.patience = Patience(0.2, told.append)
+        with pytest.raises(SeriesBusy, match=f"process {holder.pid}"):
+            ledger.lock("publish").__enter__()
+    assert len(told) == 1

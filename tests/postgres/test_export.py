@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sql
 from sqlalchemy.dialects.postgresql import dialect
 
+from json_documents import valid
 from postgres.commands import fails, ok
 from postgres.server import Server
 from republish import (
@@ -330,7 +331,7 @@ def test_the_command_line_publishes_into_a_database_and_exports(
     said = ok("publish", series.root, views[0], "--as-of", "2026-01-05", "--into", url)
     assert "table: series_0001, 4" in said
     assert in_order(stored(url, "series_0001")[1]) == in_order(released(series, 1))
-    done = json.loads(ok("export", series.root, "1", url, "--table", "again", "--json"))
+    done = valid(ok("export", series.root, "1", url, "--table", "again", "--json"), "export")
     assert done == {"table": "again", "rows": len(released(series, 1)), "counterfeits": None}
     assert "exists already" in fails("export", series.root, "1", f"{url}/again")
     assert "release 1 is the table again" in ok("export", series.root, "1", f"{url}/again", "--replace")

@@ -420,6 +420,6 @@ def test_a_batch_that_was_held_is_likely_to_be_held_again(tmp_path: Path) -> Non
     people |= {f"j{i}": (50, "a") for i in range(5)}  # they would be alone among those who begin
     overdue = []
     for _ in range(3):
-        series.publish(week(people))
+        series.publish(week(people), meant=["same-view"])
         overdue.append(int(BatchRecord.of(series.memory()).overdue.max()))
     assert overdue == [1, 2, 3]

@@ -59,10 +59,26 @@ def test_a_killed_publish_leaves_the_old_series_or_the_new_one(
     assert len(list((series.root / "releases").iterdir())) == expected + 1
 
 
+@pytest.mark.parametrize("point", quick(POINTS, _QUICK.__contains__))
+def test_a_killed_correction_withdraws_and_replaces_or_does_neither(
+    series: Series, views: list[Path], point: str
+) -> None:
+    series.publish(views[0], as_of="2026-01-05")
+    done = run(series.root, "publish", str(series.root), str(views[1]), "--corrects", "1", fault=point)
+    assert done.returncode == -signal.SIGKILL
+    reader = Series.open(series.root)
+    replaced = point in _AFTER_COMMIT
+    assert (len(reader.records), reader.withdrawn()) == ((2, {1}) if replaced else (1, set()))
+    assert reader.verify().holds
+    again = reader.publish(views[2], corrects=len(reader.records))
+    assert reader.withdrawn() == set(range(1, again.number))
+    assert reader.verify().holds
+
+
 def test_two_publishers_at_once_one_wins_and_the_other_is_told_who(series: Series, views: list[Path]) -> None:
     with series.ledger.lock("publish"):
         told = run(series.root, "publish", str(series.root), str(views[0]))
-    assert told.returncode == 2
+    assert told.returncode == 75
     assert f"process {os.getpid()}" in told.stderr
     assert not Series.open(series.root).records
 

@@ -72,7 +72,7 @@ def test_a_withdrawn_release_stays_and_is_marked(towns: Series) -> None:
     withdraw(towns, 1, "wrong week")
     assert towns.withdrawn() == {1}
     assert (towns.root / "releases/0001/table.csv").exists()
-    assert towns.publish(people("101", "102")).number == 2
+    assert towns.publish(people("101", "102"), meant=["same-view"]).number == 2
     with pytest.raises(PolicyError, match="already"):
         withdraw(towns, 1)
     assert towns.verify().holds
@@ -80,7 +80,7 @@ def test_a_withdrawn_release_stays_and_is_marked(towns: Series) -> None:
 
 def test_forget_erases_a_person_everywhere_but_from_the_releases(towns: Series) -> None:
     towns.publish(people("101", "102", "201", "201"))
-    towns.publish(people("101", "102", "201", "201"))
+    towns.publish(people("101", "102", "201", "201"), meant=["same-view"])
     pseudonym = towns.pseudonyms(["p1"])[0]
     raw = bytes.fromhex(pseudonym)[:8][::-1]
     done = forget(towns, pl.DataFrame({"id": ["p1", "stranger"]}))
@@ -96,7 +96,7 @@ def test_forget_erases_a_person_everywhere_but_from_the_releases(towns: Series) 
 def test_a_forgotten_person_is_a_newcomer(towns: Series) -> None:
     towns.publish(people("101", "102"))
     forget(towns, pl.DataFrame({"id": ["p0"]}))
-    done = towns.publish(people("101", "102"))
+    done = towns.publish(people("101", "102"), meant=["same-view"])
     assert (done.arrivals.new, done.arrivals.returned) == (1, 0)
 
 

@@ -291,7 +291,7 @@ def test_a_memory_that_contradicts_itself_is_refused_and_nothing_is_written(
     with pytest.raises(
         LedgerError, match="of 60 people remembered 60 contradict that; the memory is damaged"
     ):
-        series.publish(crowd(0))
+        series.publish(crowd(0), meant=["same-view"])
     assert len(series.records) == 1
     assert sorted(path for path in series.root.rglob("*") if path.is_file()) == before
 
@@ -400,7 +400,7 @@ def test_publisher_verifier_and_measures_agree_on_whose_past_counts(tmp_path: Pa
 def test_a_forgotten_person_does_not_break_hc_safety(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "s", SCHEMA, CorSplit(m=3, n=3, pad=True), seed=3)
     for _ in range(3):
-        series.publish(crowd(0))
+        series.publish(crowd(0), meant=["same-view"])
     forget(series, pl.DataFrame({"id": ["p7"]}))
     series.publish(crowd(0).filter(pl.col("id") != "p8"))
     found = series.verify()

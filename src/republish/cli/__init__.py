@@ -22,17 +22,18 @@ from republish.cli import (
     reproduce,
     serve,
     setup,
+    status,
     tune,
     verify,
 )
-from republish.cli.output import say_error
-from republish.errors import REPORT_IT, RepublishError, fault_of
+from republish.cli.output import begin, say_error
+from republish.errors import EXIT_CODES, REPORT_IT, RepublishError, fault_of
 from republish.sources.panics import is_panic, unheard
 
 app = typer.Typer(
     name="republish",
     help="Publish a changing table of personal data again and again without giving anyone away.",
-    epilog="Exit codes: 0 done, 1 a promise or limit does not hold, 2 wrong use or bad input.",
+    epilog=f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -53,6 +54,7 @@ app.command("export", rich_help_panel=_EVERY)(export.export)
 app.command("amend", rich_help_panel=_EVERY)(publish.amend)
 app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)
+app.command("status", rich_help_panel=_LOOK)(status.status)
 app.command("history", rich_help_panel=_LOOK)(inspection.history)
 app.command("show", rich_help_panel=_LOOK)(inspection.show)
 app.command("verify", rich_help_panel=_LOOK)(verify.verify)
@@ -76,11 +78,12 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    pass
+    begin(context.invoked_subcommand)
 
 
 def main() -> None:
@@ -93,14 +96,15 @@ def main() -> None:
 
 
 def _run() -> int:
+    begin(None)
     try:
         code = app(standalone_mode=False)
     except RepublishError as problem:
         code = problem.exit_code
-        say_error(str(problem), type(problem).__name__)
+        say_error(str(problem), type(problem).__name__, code)
     except (typer.Abort, KeyboardInterrupt):
         code = 130
-        say_error("stopped; nothing more was written", "Stopped")
+        say_error("stopped; nothing more was written", "Stopped", code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
@@ -109,15 +113,17 @@ def _run() -> int:
         say_error(
             f"the system refused {problem.filename or 'a file'}: {problem.strerror}; check path and rights",
             "System",
+            code,
         )
     except BaseException as problem:
         if not isinstance(problem, Exception) and not is_panic(problem):
             raise
         code = 2
         if hasattr(problem, "format_message"):  # wrong use, as the parser of the command line says it
-            say_error(f"{problem.format_message()} See republish --help, or --help after a command", "Usage")
+            told = f"{problem.format_message()} See republish --help, or --help after a command"
+            say_error(told, "Usage", code)
             return code
         if os.environ.get(_DEVELOPING):
             raise
-        say_error(f"an unforeseen {fault_of(problem)}. {REPORT_IT}", "Unforeseen")
+        say_error(f"an unforeseen {fault_of(problem)}. {REPORT_IT}", "Unforeseen", code)
     return code if isinstance(code, int) else 0

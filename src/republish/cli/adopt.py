@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from republish.cli.options import Folder, gathered, option
-from republish.cli.output import Json, say, say_json, say_table, steps
-from republish.cli.publish import MeantOptions, say_size, telling
+from republish.cli.output import say, say_json, say_table, steps
+from republish.cli.publish import MeantOptions, WritingOptions, say_size, telling
 from republish.show.adopted import assumed
 
 if TYPE_CHECKING:
@@ -49,13 +49,12 @@ def adopt(
     ],
     options: AdoptingOptions,
     meant: MeantOptions,
-    as_json: Json = False,
+    how: WritingOptions,
 ) -> None:
     """Take in a release that another tool made before, so that attacks, gate and promises count with it."""
     from republish.publishing.adopt.run import STEPS
-    from republish.series import Series
 
-    opened = Series.open(series)
+    opened = how.open(series)
     tables = (table,) if values is None else (table, values)
     with steps(f"adopting {table.name}", STEPS) as step, telling(opened):
         done = opened.adopt(
@@ -67,7 +66,7 @@ def adopt(
             progress=step,
             meant=meant.names(),
         )
-    if as_json:
+    if how.as_json:
         say_json(done.as_dict())
         return
     _say_done(done, opened, options.dry_run)

@@ -7,25 +7,31 @@ from typing import Annotated
 
 import typer
 
-from republish.cli.options import Folder
-from republish.cli.output import say
-from republish.cli.publish import telling
+from republish.cli.options import Folder, gathered
+from republish.cli.output import Quiet, say, say_json
+from republish.cli.publish import WritingOptions, telling
 
 
+@gathered
 def backup(
     series: Folder,
     archive: Annotated[Path, typer.Argument(help="File to write, .tar or .tar.gz.")],
     without_secret: Annotated[bool, typer.Option("--without-secret", help="Leave the secret out.")] = False,
+    *,
+    how: WritingOptions,
 ) -> None:
     """Write the whole series, checked first, into one archive."""
     from republish import ledger
-    from republish.series import Series
 
-    opened = Series.open(series)
+    opened = how.open(series)
     opened.require_policy()
     with telling(opened), opened.writing("backup"):  # an archive of an earlier form would keep what it tells
         pass
-    ledger.backup(series, archive, opened.policy.ledger, without_secret, opened.policy.store)
+    policy, patience = opened.policy, opened.ledger.patience
+    ledger.backup(series, archive, policy.ledger, without_secret, policy.store, patience)
+    if how.as_json:
+        say_json({"archive": str(archive), "secret": not without_secret})
+        return
     say(
         f"{archive} holds the series"
         + (" without its secret" if without_secret else " and its secret: guard it")
@@ -43,6 +49,7 @@ def restore(
         str | None,
         typer.Option("--store", help="Folder or address for releases and memory; else the folder itself."),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Unpack an archive into a new folder and check it."""
     from republish import ledger

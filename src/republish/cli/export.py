@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from republish.cli.options import Folder
-from republish.cli.output import Json, say, say_json
+from republish.cli.options import Folder, gathered
+from republish.cli.output import SayingOptions, say, say_json
 from republish.errors import RepublishError
 from republish.show.numbers import number
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from republish.series import Series
 
 
+@gathered
 def export(
     series: Folder,
     release: Annotated[int, typer.Argument(help="Number of the release.")],
@@ -30,14 +31,15 @@ def export(
     withdrawn: Annotated[
         bool, typer.Option("--withdrawn", help="Write the release although it was withdrawn.")
     ] = False,
-    as_json: Json = False,
+    *,
+    how: SayingOptions,
 ) -> None:
     """Write a release into PostgreSQL as a table, with what it promises in its comments."""
     from republish.publishing.export_postgres import export as write
     from republish.series import Series
 
     done = write(Series.open(series), release, url, table, replace, withdrawn)
-    if as_json:
+    if how.as_json:
         say_json(done.as_dict())
         return
     say(f"release {release} is the table {done.table}, {number(done.rows)} rows")

@@ -11,7 +11,7 @@ from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.numbers import day, number
-from republish.show.promises import bounds_in, spreads_in, words_on_release
+from republish.show.promises import bounds_in, spreads_in, words_on_correction, words_on_release
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -30,6 +30,7 @@ _HIDDEN = {
     "moved",
     "extended",
     "ends",
+    "view_digest",
 }
 
 
@@ -106,6 +107,7 @@ def _shown(line: dict[str, Any], key: str) -> Any:
 
 def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
     payload = entry.payload
+    corrects = payload.get("corrects", {}).get("release")
     return {
         "release": entry.release,
         "as_of": day(payload["as_of"]),
@@ -116,7 +118,13 @@ def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
         "highest_risk": payload["measures"]["prosecutor_risk"]["highest"],
         "gate": "passed" if payload.get("gate", {}).get("passed") else None,
         "status": ", ".join(
-            word for word, true in (("adopted", entry.adopted), ("withdrawn", withdrawn)) if true
+            word
+            for word, true in (
+                ("adopted", entry.adopted),
+                ("withdrawn", withdrawn),
+                (f"corrects {corrects}", corrects),
+            )
+            if true
         ),
         "digest": entry.digest,
     }
@@ -165,6 +173,9 @@ def show(
     if "two_tables" in document:
         _say_counts(document["two_tables"])
     _say_measures(document["measures"], two="two_tables" in document)
+    if "corrects" in document:
+        for sentence in words_on_correction(document["corrects"], opened.policy.publisher.keeps_counts):
+            say(sentence)
     for sentence in words_on_release(document, opened.policy.publisher.keeps_counts):
         say(sentence)
     if document.get("waiting"):
@@ -285,7 +296,7 @@ def measure(
         else:
             documents = [found.as_dict() for found in where.measure(opened, views, queries).values()]
     if as_json:
-        say_json({str(i): document for i, document in enumerate(documents, start=1)})
+        say_json({"releases": {str(i): document for i, document in enumerate(documents, start=1)}})
         return
     names = (
         "#",

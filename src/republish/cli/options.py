@@ -15,9 +15,9 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the series.")]
 T = TypeVar("T")
 
 
-def option(default: T, says: str, *names: str) -> T:
+def option(default: T, says: str, *names: str, **more: Any) -> T:
     """A field of a dataclass as an option: what it is unless given, its help, and its names where they are others."""
-    return field(default=default, metadata={"option": typer.Option(*names, help=says)})
+    return field(default=default, metadata={"option": typer.Option(*names, help=says, **more)})
 
 
 def gathered(command: Callable[..., None]) -> Callable[..., None]:

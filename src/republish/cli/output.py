@@ -6,17 +6,56 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.cli.options import option
+from republish.errors import NothingNew
 from republish.show.numbers import is_number, number
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+JSON_VERSION = 1
+"""Of the form of all JSON documents, which `schemas/` describes; it grows when a field goes or changes its meaning."""
+
+
+@dataclass
+class _Speaking:
+    """Which command speaks in this process just now, and whether it was told to be quiet."""
+
+    command: str | None = None
+    quiet: bool = False
+
+
+_speaking = _Speaking()
+
+
+def begin(command: str | None) -> None:
+    """A command begins: what is said from now on is its words."""
+    _speaking.command, _speaking.quiet = command, False
+
+
+def _hush(quiet: bool) -> bool:
+    _speaking.quiet = quiet
+    return quiet
+
+
+_JSON = "Print one line of JSON instead of text (docs/json.md)."
+_QUIET = "Print errors only, and JSON where it is asked for."
+Json = Annotated[bool, typer.Option("--json", help=_JSON)]
+Quiet = Annotated[bool, typer.Option("--quiet", callback=_hush, help=_QUIET)]
+
+
+@dataclass(frozen=True)
+class SayingOptions:
+    """How a command speaks."""
+
+    as_json: bool = option(False, _JSON, "--json")
+    quiet: bool = option(False, _QUIET, "--quiet", callback=_hush)
 
 
 def console(error: bool = False) -> Console:
@@ -27,28 +66,45 @@ def console(error: bool = False) -> Console:
     return Console(stderr=error, highlight=False, width=None if stream.isatty() else 100)
 
 
-def say_json(document: Any) -> None:
-    """Print one JSON document."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+def say_json(document: dict[str, Any]) -> None:
+    """Print one JSON document on one line, with the command it is of and the version of its form.
+
+    It is ASCII, so that every locale of a scheduler can print it; what is not a number is null.
+    """
+    whole = {"schema_version": JSON_VERSION, "command": _speaking.command, **document}
+    plain = json.loads(json.dumps(whole, default=str), parse_constant=lambda _: None)
+    typer.echo(json.dumps(plain, allow_nan=False))
 
 
-def say_error(message: str, kind: str) -> None:
+def say_error(message: str, kind: str, code: int) -> None:
     """Print an error: a sentence, or the one JSON shape of errors where JSON was asked for."""
     if "--json" in sys.argv:
-        typer.echo(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False))
+        say_json({"error": {"kind": kind, "message": message, "exit_code": code}})
+    elif code == NothingNew.exit_code:
+        say(message)
     else:
         from rich.markup import escape
 
         console(error=True).print(f"[bold red]error[/]: {escape(message)}", soft_wrap=True)
 
 
-def say(text: str) -> None:
-    """Print text in which square brackets mean themselves."""
+def say_aside(text: str) -> None:
+    """Print a line for whoever watches, on standard error."""
+    if not _speaking.quiet:
+        console(error=True).print(text, markup=False, soft_wrap=True)
+
+
+def say(text: str, wrong: bool = False) -> None:
+    """Print text in which square brackets mean themselves; what is `wrong` is said in quiet too."""
+    if _speaking.quiet and not wrong:
+        return
     console().print(text, markup=False, soft_wrap=True)
 
 
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
     """Print a table; numbers stand to the right, a column without a single entry is left out."""
+    if _speaking.quiet:
+        return
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -102,5 +158,5 @@ def _progress(column: ProgressColumn) -> Progress:
         TimeElapsedColumn(),
         console=console(error=True),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=_speaking.quiet or not sys.stderr.isatty(),
     )

@@ -12,14 +12,36 @@ import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
-from republish.cli.output import Json, console, say, say_json, steps
+from republish.cli.output import SayingOptions, say, say_aside, say_json, steps
 from republish.show.numbers import number
-from republish.show.promises import bounds_in, extended_words, words_on_release, words_on_retired
+from republish.show.promises import (
+    bounds_in,
+    extended_words,
+    words_on_correction,
+    words_on_release,
+    words_on_retired,
+)
 
 if TYPE_CHECKING:
     from republish.gate.verdict import Verdict
     from republish.publishing.result import Published
     from republish.series import Series
+
+
+@dataclass(frozen=True)
+class WritingOptions(SayingOptions):
+    """How a command speaks that writes to a series, and how long it waits for others who do."""
+
+    wait: float = option(
+        0.0, "Wait so long while another process writes to the series.", min=0, metavar="SECONDS"
+    )
+
+    def open(self, folder: Path) -> Series:
+        """The series; whoever watches is told for whom the command waits."""
+        from republish.ledger.lock import Patience
+        from republish.series import Series
+
+        return Series.open(folder, Patience(self.wait, say_aside))
 
 
 @contextmanager
@@ -33,7 +55,7 @@ def telling(series: Series) -> Iterator[None]:
     finally:
         note = note_since(series, known)
         if note is not None:
-            console(error=True).print(f"note: {note}", markup=False, soft_wrap=True)
+            say_aside(f"note: {note}")
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,9 @@ class PublishOptions:
     )
     truth: Path | None = option(
         None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
+    )
+    corrects: int | None = option(
+        None, "Number of the last release: it is withdrawn, and this one takes its place."
     )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
@@ -62,12 +87,13 @@ class MeantOptions:
     fewer_rows: bool = option(
         False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
     )
+    same_view: bool = option(False, "It is meant that the view is that of the last release.", "--same-view")
 
     def names(self) -> list[str]:
         """What is meant, as `Series.publish` takes it."""
-        from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE
+        from republish.publishing.plausibility import FEWER_ROWS, NEW_PEOPLE, SAME_VIEW
 
-        said = ((NEW_PEOPLE, self.new_people), (FEWER_ROWS, self.fewer_rows))
+        said = ((NEW_PEOPLE, self.new_people), (FEWER_ROWS, self.fewer_rows), (SAME_VIEW, self.same_view))
         return [name for name, meant in said if meant]
 
 
@@ -84,16 +110,16 @@ def publish(
     engine: EngineOptions,
     meant: MeantOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but commit.")] = False,
-    as_json: Json = False,
+    *,
+    how: WritingOptions,
 ) -> None:
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
     from republish.cli.arguments import truth_views
     from republish.cli.export import export_published, require_target
     from republish.publishing.run import STEPS
-    from republish.series import Series
     from republish.sources.postgres import is_database
 
-    opened, into = Series.open(series), options.into
+    opened, into = how.open(series), options.into
     truth = truth_views(options.truth, len(opened.records)) if options.truth else ()
     if into is not None:
         require_target(into)  # before anything is published
@@ -104,15 +130,17 @@ def publish(
         telling(opened),
     ):
         said = meant.names()
-        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, said, truth)
+        done = opened.publish(
+            view, options.as_of, dry_run, step, options.compromised, where, said, truth, options.corrects
+        )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
-    if not as_json:
+    if not how.as_json:
         _say_published(done, opened, dry_run)
         if written is not None:
             say(f"  table: {written.table}, {number(written.rows)} rows")
     if failure is not None:
         raise failure
-    if as_json:
+    if how.as_json:
         say_json(done.as_dict() | ({} if written is None else {"exported": written.as_dict()}))
     raise typer.Exit(1 if done.gate is not None and not done.gate.passed else 0)
 
@@ -148,6 +176,9 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         say(f"  bound: {sentence}")
     if done.gate is not None:
         _say_gate(done.gate)
+    if done.corrects is not None:
+        for sentence in words_on_correction(done.corrects.as_dict(), kept):
+            say(f"  {sentence}")
     publisher = series.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")
@@ -195,61 +226,72 @@ def _say_gate(verdict: Verdict) -> None:
     for note in verdict.notes:
         say(f"    note: {note}")
     for breach in verdict.breaches:
-        say(f"    broken: {breach.sentence()}")
+        say(f"    broken: {breach.sentence()}", wrong=True)
 
 
+@gathered
 def amend(
     series: Folder,
     hierarchy: Annotated[list[str], typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")],
+    how: WritingOptions,
 ) -> None:
     """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
     from republish.cli.arguments import assignments
     from republish.publishing.maintenance import amend_hierarchy
-    from republish.series import Series
 
-    opened = Series.open(series)
+    opened = how.open(series)
+    added = {}
     for column, file in assignments(hierarchy, "--hierarchy").items():
         with telling(opened):
-            added = amend_hierarchy(opened, column, Path(file))
-        say(f"{column}: {number(added)} leaves added")
+            added[column] = amend_hierarchy(opened, column, Path(file))
+        if not how.as_json:
+            say(f"{column}: {number(added[column])} leaves added")
+    if how.as_json:
+        say_json({"added": added})
 
 
+@gathered
 def withdraw(
     series: Folder,
     release: Annotated[int, typer.Argument(help="Number of the release.")],
     reason: Annotated[str, typer.Option(help="Why, for the record; no names.")] = "",
+    *,
+    how: WritingOptions,
 ) -> None:
     """Mark a release as withdrawn. It is never forgotten: whoever has it, has it."""
     from republish.publishing import maintenance
-    from republish.series import Series
 
-    opened = Series.open(series)
+    opened = how.open(series)
     with telling(opened):
         maintenance.withdraw(opened, release, reason)
+    if how.as_json:
+        say_json({"release": release, "reason": reason})
+        return
     say(
         f"release {release} is marked withdrawn; the series goes on counting with it, since others may have it"
     )
 
 
+@gathered
 def forget(
     series: Folder,
     ids: Annotated[
         Path, typer.Option(help="CSV or Parquet file with the identifiers of the people to erase.")
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Json = False,
+    *,
+    how: WritingOptions,
 ) -> None:
     """Erase people from the memory of the series."""
     from republish.publishing import maintenance
-    from republish.series import Series
 
-    opened = Series.open(series)
+    opened = how.open(series)
     if not yes:
         say(maintenance.CONSEQUENCE)
         typer.confirm("Erase them?", abort=True)
     with telling(opened):
         done = maintenance.forget(opened, ids)
-    if as_json:
+    if how.as_json:
         say_json(asdict(done))
         return
     say(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from republish.cli.options import Folder, gathered, option
-from republish.cli.output import Json, counted, say, say_json
+from republish.cli.output import Json, Quiet, counted, say, say_json
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -92,6 +92,7 @@ def report(
     ] = None,
     options: ReportAttackOptions,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """The disclosure report of a series: one page that prints well, with what attacks found over all releases."""
     from republish.errors import PolicyError

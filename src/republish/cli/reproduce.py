@@ -55,7 +55,7 @@ def reproduce(
     (out / "index.html").write_text(page.html(made), encoding="utf-8")
     (out / page.PAGE).write_text(page.summary(made), encoding="utf-8")
     if as_json:
-        say_json([one.as_dict() for one in made])
+        say_json({"papers": [one.as_dict() for one in made]})
         return
     for done in made:
         counts = ", ".join(

@@ -10,7 +10,7 @@ import typer
 
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import gathered, option
-from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.cli.output import Json, Quiet, counted, say, say_json, say_table
 from republish.show.numbers import number
 from republish.show.promises import extended_words, promised_of_groups
 
@@ -70,6 +70,7 @@ def verify(
     gate: GateOptions,
     engine: EngineOptions,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Recompute every promise from what is stored; exit 1 where one does not hold."""
     from republish.errors import PolicyError
@@ -106,7 +107,7 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
         say_json(found.as_dict() if verdict is None else found.as_dict() | {"gate": verdict.as_dict()})
     else:
         for problem in found.problems:
-            say(f"problem: {problem}")
+            say(f"problem: {problem}", wrong=True)
         for release, verification in found.releases.items():
             _say_broken(f"release {release}: ", verification)
         records = opened.records
@@ -147,7 +148,7 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
             for note in verdict.notes:
                 say(f"note: {note}")
             for breach in verdict.breaches:
-                say(f"broken: {breach.sentence()}")
+                say(f"broken: {breach.sentence()}", wrong=True)
     raise typer.Exit(0 if found.holds and passed else 1)
 
 
@@ -201,4 +202,4 @@ def _verify_tables(table: Path, values: Path | None, asked: TableOptions, as_jso
 def _say_broken(where: str, verification: Verification) -> None:
     for check in verification.checks:
         if not check.holds:
-            say(f"broken: {where}{check.sentence()}")
+            say(f"broken: {where}{check.sentence()}", wrong=True)

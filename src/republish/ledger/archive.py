@@ -37,6 +37,7 @@ from republish.ledger.files import (
     writing,
 )
 from republish.ledger.ledger import Ledger
+from republish.ledger.lock import AT_ONCE, Patience
 from republish.sources.paths import is_local
 
 MANIFEST = "republish-backup.json"
@@ -59,6 +60,7 @@ def backup(
     url: str | None = None,
     without_secret: bool = False,
     store: str | None = None,
+    patience: Patience = AT_ONCE,
 ) -> None:
     """Write a whole, checked series into one new archive (`.tar`, `.tar.gz` or `.tgz`).
 
@@ -72,7 +74,13 @@ def backup(
         raise LedgerError(f"{target} already exists, and a backup overwrites nothing; choose another name")
     if target.absolute().resolve().is_relative_to(root.absolute().resolve()):
         raise LedgerError("a backup must lie outside the folder of the series; choose another place")
-    with Ledger.open(root, url, store) as ledger, ledger.lock("backup"):
+    with Ledger.open(root, url, store) as ledger:
+        ledger.patience = patience
+        _back_up(ledger, target, mode, without_secret)
+
+
+def _back_up(ledger: Ledger, target: Path, mode: str, without_secret: bool) -> None:
+    with ledger.lock("backup"):
         wrong = ledger.check()
         if wrong:
             raise LedgerError(

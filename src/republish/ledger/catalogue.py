@@ -16,9 +16,9 @@ from typing import Any, Literal
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
-from republish.errors import LedgerError
+from republish.errors import LedgerError, SeriesBusy
 from republish.ledger.chain import Head, Record
-from republish.ledger.lock import hold_in_database
+from republish.ledger.lock import AT_ONCE, Patience, hold_in_database
 from republish.sources.postgres import is_database
 from republish.sources.postgres.address import FORM, connect_to, database_of
 
@@ -73,9 +73,9 @@ def newest_layout() -> int:
     return 1 + len(MIGRATIONS)
 
 
-def overtaken(expected: Head) -> LedgerError:
+def overtaken(expected: Head) -> SeriesBusy:
     """What to raise when the last entry is not the one a publisher built upon."""
-    return LedgerError(
+    return SeriesBusy(
         f"another publisher has changed the series since entry {expected.seq} was read; "
         "nothing was committed: read the series again and repeat the command"
     )
@@ -130,13 +130,13 @@ class Catalogue:
             return _records(connection)
 
     @contextmanager
-    def locked(self, command: str) -> Iterator[None]:
+    def locked(self, command: str, patience: Patience = AT_ONCE) -> Iterator[None]:
         """Keep publishers on other machines out for the block, where the database can tell them."""
         if self._dialect != "postgresql":
             yield
             return
         try:
-            with hold_in_database(self._engine("write"), command):
+            with hold_in_database(self._engine("write"), command, patience):
                 yield
         except SQLAlchemyError as error:
             raise self._refusal(error, "write") from error

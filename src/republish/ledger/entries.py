@@ -47,7 +47,15 @@ class LedgerEntries(tuple[Entry, ...]):
 
     @cached_property
     def withdrawn(self) -> frozenset[int]:
-        return frozenset(entry.release for entry in self if entry.kind == "withdraw" and entry.release)
+        """The releases that were withdrawn, by a command or by the release that corrects them."""
+        marked = (entry.release for entry in self if entry.kind == "withdraw" and entry.release)
+        return frozenset((*marked, *self.corrections.values()))
+
+    @cached_property
+    def corrections(self) -> dict[int, int]:
+        """The release that each correcting release takes the place of."""
+        told = ((entry.release or 0, entry.payload.get("corrects")) for entry in self.releases)
+        return {number: corrects["release"] for number, corrects in told if corrects}
 
     @cached_property
     def hierarchies(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from republish.ledger.check import Measured, Progress, check_series
 from republish.ledger.draft import Draft
 from republish.ledger.entries import LedgerEntries
 from republish.ledger.files import Layout, holds_something, measure, remove, split_name, sync_folder, writing
-from republish.ledger.lock import hold
+from republish.ledger.lock import AT_ONCE, hold
 from republish.ledger.recovery import resolve, roll_forward, sweep
 
 _OURS = ("files", "staging")
@@ -38,6 +38,7 @@ class Ledger:
         self.root = root.absolute()
         self.layout = Layout(self.root, store)
         self.catalogue = Catalogue(self.layout.catalogue, url)
+        self.patience = AT_ONCE
         self._held: LedgerEntries | None = None  # what is read again and again by one command
 
     @classmethod
@@ -166,7 +167,8 @@ class Ledger:
     @contextmanager
     def lock(self, command: str) -> Iterator[Ledger]:
         """Be the only writer for the block, on a series that is whole, finished and free of leftovers."""
-        with hold(self.layout.lock, command), self.catalogue.locked(command):
+        patience = self.patience
+        with hold(self.layout.lock, command, patience), self.catalogue.locked(command, patience):
             with writing("the series cannot be written"):
                 self.layout.make()
             self.catalogue.migrate()

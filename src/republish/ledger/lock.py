@@ -7,20 +7,25 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sql
 from sqlalchemy.dialects.postgresql import OID
 from sqlalchemy.exc import DBAPIError
 
-from republish.errors import LedgerError
+from republish.errors import LedgerError, SeriesBusy
 from republish.ledger.files import refusal
 
 WAIT = "1s"  # a server needs a moment to notice that a publisher was killed
+
+T = TypeVar("T")
+_LOOK_AGAIN = 0.1  # seconds
 
 _held: set[int] = set()
 _SPACE = 0x72657075  # the upper half of the keys of our advisory locks: "repu"
@@ -46,10 +51,36 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
+@dataclass(frozen=True)
+class Patience:
+    """For how many seconds a writer waits until a lock is free, and who is told for whom it waits."""
+
+    seconds: float = 0
+    tell: Callable[[str], None] = lambda _: None
+
+    def take(self, lock: Callable[[], T]) -> T:
+        """What `lock` returns, tried until it is free or the time is over; `SeriesBusy` says who has it then."""
+        until, waiting = time.monotonic() + self.seconds, False
+        while True:
+            try:
+                return lock()
+            except SeriesBusy as busy:
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise
+                if not waiting:
+                    self.tell(f"waiting up to {self.seconds:g} seconds for {busy.holder} to end")
+                waiting = True
+            time.sleep(min(_LOOK_AGAIN, left))
+
+
+AT_ONCE = Patience()
+
+
 @contextmanager
-def hold(path: Path, command: str) -> Iterator[None]:
+def hold(path: Path, command: str, patience: Patience = AT_ONCE) -> Iterator[None]:
     """Hold the lock for the block; an error that names the holder if another process has it."""
-    descriptor = _acquire(path)
+    descriptor = patience.take(lambda: _acquire(path))
     _held.add(descriptor)
     owner = os.getpid()
     try:
@@ -72,7 +103,7 @@ def hold(path: Path, command: str) -> Iterator[None]:
 
 
 @contextmanager
-def hold_in_database(engine: sql.Engine, command: str) -> Iterator[None]:
+def hold_in_database(engine: sql.Engine, command: str, patience: Patience = AT_ONCE) -> Iterator[None]:
     """Hold an advisory lock of a PostgreSQL ledger for the block: publishers on two machines exclude each other.
 
     It is the lock of one session: when that ends, with its process or with the server, the lock is gone. A commit
@@ -84,7 +115,7 @@ def hold_in_database(engine: sql.Engine, command: str) -> Iterator[None]:
     _held.add(descriptor)
     key: int | None = None
     try:
-        key = _lock_session(connection, command)
+        key = patience.take(lambda: _lock_session(connection, command))
         yield
     finally:
         if os.getpid() == owner:  # the session of a parent is not for its child to end
@@ -106,7 +137,7 @@ def _lock_session(connection: sql.Connection, command: str) -> int:
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != "55P03":  # lock_not_available
             raise
-        raise LedgerError(_taken(_holder(connection, int(number)))) from None
+        raise _taken(_holder(connection, int(number))) from None
     return key
 
 
@@ -154,7 +185,7 @@ def _acquire(path: Path) -> int:
         os.close(descriptor)
         if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
             raise refusal("the file system of the series cannot lock files", error) from error
-        raise LedgerError(_who(noted)) from None
+        raise _taken(_who(noted)) from None
     return descriptor
 
 
@@ -169,14 +200,14 @@ def _note(descriptor: int, text: str) -> None:
 def _who(noted: bytes) -> str:
     try:
         holder = json.loads(noted)
-        who = f"process {holder['pid']} on {holder['host']} (`{holder['command']}`, since {holder['since']})"
+        return f"process {holder['pid']} on {holder['host']} (`{holder['command']}`, since {holder['since']})"
     except (ValueError, KeyError, TypeError):
-        who = "another process"
-    return _taken(who)
+        return "another process"
 
 
-def _taken(who: str) -> str:
-    return (
+def _taken(who: str) -> SeriesBusy:
+    return SeriesBusy(
         f"only one process may write to a series at a time, and {who} is doing so; "
-        "nothing was written: wait until it has ended, then repeat the command"
+        "nothing was written: repeat the command when it has ended, or have it wait with --wait SECONDS",
+        who,
     )

@@ -20,6 +20,7 @@ from republish.microdata import Microdata, read_view
 from republish.parts.blocks import Block, fact, spread, table_block, tables_of
 from republish.parts.files import read_intact
 from republish.parts.survey import Domains, plain
+from republish.publishing.view_digest import contents_sum, row_contents, together
 from republish.secret import Secret, order_of
 from republish.sources.identifiers import require_whole
 
@@ -30,7 +31,7 @@ CHANGED = (
     "the view must be the same each time it is read; it holds values now that it did not hold before. Nothing was "
     "written: publish a table that nobody changes meanwhile"
 )
-ROW, CODE = "row", "code"
+ROW, CODE, CONTENTS = "row", "code", "contents"
 _POINT, _PLAIN, _PAST, _AGE = "p:", "i:", "m:", "age"
 
 
@@ -59,7 +60,9 @@ def pseudonymize(
     view = domains.view(read.points, read.codes, read.insensitive, people)
     if len(read.values) > len(domains.values) or not domains.hold(read.points):
         raise ViewError(CHANGED)
-    made = frame_of(view, view.row_digests(secret, row_digests))
+    digests = view.row_digests(secret, row_digests)
+    contents = pl.Series(CONTENTS, row_contents(view, digests, secret))
+    made = frame_of(view, digests).with_columns(contents)
     yield from spread(made, bucket_of(people[:, 0], buckets), VIEW)
     yield fact({"rows": view.rows})
 
@@ -151,12 +154,13 @@ def meet_memory(release: int, identifier: str, together: bool, blocks: Sequence[
         else {ROW: view[ROW].to_numpy()[order], CODE: view[CODE].to_numpy()[order]},
     )
     tally = tally_of(people, seen.columns[ROW], seen.columns[CODE])
-    yield fact(Met(view.height, compare(seen, release, memory), memory.size, tally))
+    total = contents_sum(view[CONTENTS].to_numpy()) if view.height else (0, 0)
+    yield fact(Met(view.height, compare(seen, release, memory), memory.size, tally, total))
     if together and remembered.height:
         yield table_block(remembered.select(*KEY, *own_columns(remembered.columns)), 0, REMEMBERED)
     if not view.height:
         return
-    view = view[order]
+    view = view.drop(CONTENTS)[order]
     if remembered.height:
         names = {name: f"{_PAST}{name}" for name in remembered.columns if name not in KEY}
         view = view.join(remembered.rename(names), on=list(KEY), how="left", maintain_order="left")
@@ -165,12 +169,16 @@ def meet_memory(release: int, identifier: str, together: bool, blocks: Sequence[
 
 @dataclass(frozen=True)
 class Met:
-    """What a bucket tells: its rows, how they differ from the last release, how many are remembered, and the tally."""
+    """What a bucket tells: its rows, how they differ from the last release, how many are remembered, and the tally.
+
+    `total` is what the contents of its rows add up to.
+    """
 
     rows: int
     arrivals: Arrivals
     remembered: int
     tally: int
+    total: tuple[int, int] = (0, 0)
 
 
 def met(facts: Sequence[Met]) -> Met:
@@ -181,4 +189,5 @@ def met(facts: Sequence[Met]) -> Met:
         Arrivals(**{name: sum(getattr(f.arrivals, name) for f in facts) for name in names}),
         sum(f.remembered for f in facts),
         sum(f.tally for f in facts) % 2**64,
+        together([(0, 0), *(f.total for f in facts)]),
     )

@@ -38,12 +38,19 @@ class Size(NamedTuple):
 
 
 def about_release(
-    policy: Policy, number: int, as_of: str, size: Size, *, adopted: int = 0, text: bool = True
+    policy: Policy,
+    number: int,
+    as_of: str,
+    size: Size,
+    *,
+    adopted: int = 0,
+    text: bool = True,
+    corrects: int | None = None,
 ) -> dict[str, Any]:
     """A JSON document with numbers, promises and columns, and nothing of the seed, the secret or the people.
 
     `adopted` is the number of releases that other tools made before. `text` says whether two tables lie there as text
-    too, with a script that reads them.
+    too, with a script that reads them. `corrects` is the release that this one takes the place of.
 
     Of the gate it says what was asked of the release, and that it passed, for no other release is committed. What the
     attacks found is not told: it would say how far the release is from the limit.
@@ -52,6 +59,7 @@ def about_release(
     document = {
         "release": number,
         "as_of": as_of,
+        **({} if corrects is None else {"corrects": {"release": corrects, "says": _CORRECTS}}),
         "rows": size.rows,
         "groups": size.groups,
         "suppressed_rows": size.suppressed,
@@ -101,6 +109,7 @@ def about_adopted(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
     } | ({} if size.batches is None else {"batches": size.batches})
 
 
+_CORRECTS = "That release was made of a wrong view and is withdrawn; use this one in its place."
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
     "people": (

@@ -7,8 +7,13 @@ from datetime import UTC, datetime, timedelta
 from republish.errors import PolicyError
 
 
-def moment_of(as_of: str | None, last: str | None) -> str:
-    """The date of a new release after one as of `last`; now where none is given."""
+def moment_of(as_of: str | None, last: str | None, corrects: bool = False) -> str:
+    """The date of a new release after one as of `last`; now where none is given.
+
+    One that corrects the last is as of the same date, unless a later one is given.
+    """
+    if corrects and last is not None and (as_of is None or _instant(as_of) == _instant(last)):
+        return last
     moment = datetime.now(UTC) if as_of is None else _instant(as_of)
     if as_of is not None and moment > datetime.now(UTC) + timedelta(days=1):
         raise PolicyError(

@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import WordArray
-from republish.errors import Implausible, PolicyError
+from republish.errors import Implausible, NothingNew, PolicyError
 from republish.memory.memory import Memory
 from republish.microdata import Axis
 from republish.schema import NORMAL_FORMS, Schema
 from republish.secret import Secret
 from republish.sources.identifiers import normal_texts
 
-NEW_PEOPLE, FEWER_ROWS = "new-people", "fewer-rows"
-MEANT = (NEW_PEOPLE, FEWER_ROWS)
+NEW_PEOPLE, FEWER_ROWS, SAME_VIEW = "new-people", "fewer-rows", "same-view"
+MEANT = (NEW_PEOPLE, FEWER_ROWS, SAME_VIEW)
 CROWD = 20
 """Of fewer people a share says nothing."""
 RECOGNISED = 0.1
@@ -36,7 +36,7 @@ class Turnout:
     """How many rows a view has, how many of its people and people at all are remembered, rows of the last view.
 
     Of the newcomers that were `tried`, those who are `respelled` would be people whom the view lacks, if they were
-    written as `spelling` says.
+    written as `spelling` says. `same` is whether it is the view of the last release.
     """
 
     rows: int
@@ -46,6 +46,7 @@ class Turnout:
     tried: int = 0
     respelled: int = 0
     spelling: str = ""
+    same: bool = False
 
     @property
     def of_strangers(self) -> bool:
@@ -94,12 +95,15 @@ def require_plausible(found: Turnout, meant: Collection[str]) -> tuple[str, ...]
     """What had to be meant, and was.
 
     Raises:
+        NothingNew: it is the view of the last release, and that is not said to be meant.
         Implausible: the view is empty, a part of the last one, or full of strangers, and that is not said to be meant.
     """
     unknown = set(meant) - set(MEANT)
     if unknown:
         raise PolicyError(f"what is meant is one of {', '.join(MEANT)}; {len(unknown)} others were named")
-    odd = {FEWER_ROWS: found.is_part, NEW_PEOPLE: found.of_strangers}
+    odd = {FEWER_ROWS: found.is_part, NEW_PEOPLE: found.of_strangers, SAME_VIEW: found.same}
+    if found.same and SAME_VIEW not in meant:
+        raise NothingNew(_same(found))
     words = []
     if odd[FEWER_ROWS] and FEWER_ROWS not in meant:
         words.append(_fewer(found))
@@ -120,6 +124,13 @@ def spelled_alike(axes: Iterable[Axis], values: pl.Series, schema: Schema) -> di
         for name, texts in labels.items()
     }
     return {name: alike for name, alike in found.items() if alike}
+
+
+def _same(found: Turnout) -> str:
+    return (
+        f"nothing new: the last release was made of this very view, {found.rows:,} rows, and nothing was written. "
+        f"If a release is to tell that nothing changed, say that it is meant: {_meant(SAME_VIEW)}"
+    )
 
 
 def _fewer(found: Turnout) -> str:

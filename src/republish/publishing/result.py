@@ -12,6 +12,7 @@ import polars as pl
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
+from republish.publishing.correction import Correction
 from republish.release.two_tables import TwoTableCounts
 from republish.verify.check import Verification
 
@@ -28,6 +29,7 @@ class ReleaseOptions:
     compromised: Any = None
     meant: Collection[str] = ()
     truth: Sequence[Any] = ()
+    corrects: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Published:
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
     later release. `alike` counts values of columns that are others but for case and blanks. Of a dry run, `sample` is
-    the head of every table. `adopted` tells of a release of another tool.
+    the head of every table. `adopted` tells of a release of another tool, `corrects` of the release that this one takes
+    the place of.
     """
 
     number: int
@@ -99,6 +102,7 @@ class Published:
     two_tables: TwoTableCounts | None = None
     waiting: int = 0
     adopted: Adopted | None = None
+    corrects: Correction | None = None
     alike: dict[str, int] = field(default_factory=dict)
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
@@ -122,6 +126,8 @@ class Published:
             document["waiting"] = self.waiting
         if self.adopted is not None:
             document["adopted"] = self.adopted.as_dict()
+        if self.corrects is not None:
+            document["corrects"] = self.corrects.as_dict()
         if self.alike:
             document["alike"] = self.alike
         if self.meant:

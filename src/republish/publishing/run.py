@@ -23,6 +23,7 @@ from republish.publishing.as_of import moment_of
 from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.codebook import write_beside
 from republish.publishing.compromised_records import compromised_table, with_compromised
+from republish.publishing.correction import Correction, learned, require_correctable
 from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import (
     Turnout,
@@ -36,6 +37,8 @@ from republish.publishing.private_files import needs_fresh_base, write_private, 
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
+from republish.publishing.view_digest import KEY as VIEW_DIGEST
+from republish.publishing.view_digest import contents_sum, digest_of, is_of_last, row_contents
 from republish.release.codebook.tables import tables_of
 from republish.release.domains import Scales
 from republish.release.release import Release
@@ -46,6 +49,7 @@ from republish.verify.hidden_batch import batches_hidden
 from republish.verify.sums import verified
 
 if TYPE_CHECKING:
+    from republish.gate.run import WithDraft
     from republish.gate.verdict import Verdict
     from republish.series import Series
 
@@ -75,6 +79,8 @@ class Maker(ABC):
 
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
+    view_digest: str
+    """Of the whole view, once it was read; see `publishing/view_digest.py`."""
     waiting = 0
     """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
@@ -124,6 +130,11 @@ class Maker(ABC):
         """What the gate says of all releases with this one, where the policy has a gate."""
         return None
 
+    def correction(self) -> Correction | None:
+        """Which release this one takes the place of; who makes pieces in parts does not say what both give away."""
+        corrects = self.options.corrects
+        return None if corrects is None else Correction(corrects, {})
+
     @abstractmethod
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write what is kept in private; return what the ledger keeps of it."""
@@ -142,6 +153,9 @@ class OneProcess(Maker):
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
+        self.digests = self.raw.row_digests(self.secret, series.row_digests)
+        total = contents_sum(row_contents(self.raw, self.digests, self.secret))
+        self.view_digest = digest_of(total, self.raw.rows, self.secret)
         found = turnout(self.raw.people, self.memory, self.last_rows)
         assert self.view.identifiers is not None
         self.found = with_spelling(found, self.raw.people, self.view.identifiers, self.secret, self.memory)
@@ -165,8 +179,7 @@ class OneProcess(Maker):
         except MustWait as found:
             self._let_wait(found.rows)
             grouping = self._grouped()
-        digests = self.raw.row_digests(self.secret, self.series.row_digests)
-        self.piece = Piece(terms, self.raw, grouping, digests, self.memory)
+        self.piece = Piece(terms, self.raw, grouping, self.digests, self.memory)
         self.cells = None
         if policy.form is not None:
             self.cells = cells_of(self.raw, self.series, policy.form.k)
@@ -184,7 +197,7 @@ class OneProcess(Maker):
         """Go on as if these rows were not in the view."""
         self.waiting += int(rows.sum())
         if rows.any():
-            self.raw = self.raw.without(rows)
+            self.raw, self.digests = self.raw.without(rows), self.digests[~rows]
 
     def write(self, draft: Draft, as_of: str) -> Sequence[CheckedPiece]:
         """Write the table for people and for programs, and say who is new in it, came back, left or changed."""
@@ -193,7 +206,8 @@ class OneProcess(Maker):
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
         size = size._replace(waiting=self.waiting)
-        about = about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
+        told, corrects = (self.policy, self.number, as_of, size), self.options.corrects
+        about = about_release(*told, adopted=self.adopted, corrects=corrects)
         release.write(draft.folder, about)
         write_beside(draft.folder, self.series.root, about, tables_of(release, about))
         draft.adopt_release()
@@ -240,15 +254,30 @@ class OneProcess(Maker):
         """The attacks of the gate on the series with this draft."""
         if self.policy.gate is None:
             return None
-        from republish.gate.run import Coming, WithDraft, judge  # attacks are loaded where they are made
+        from republish.gate.run import judge  # attacks are loaded where they are made
 
         self.step(STEPS[4])
+        views = [*self.options.truth, self.raw]
+        return judge(
+            self.policy.gate, self._with_draft(), lambda name: self.step(f"{STEPS[4]}: {name}"), views
+        )
+
+    def correction(self) -> Correction | None:
+        """Which release this one takes the place of, and what an adversary finds who has both."""
+        found = super().correction()
+        if found is None:
+            return None
+        self.step(STEPS[4])
+        return replace(found, attacks=learned(self._with_draft()))
+
+    def _with_draft(self) -> WithDraft:
+        """The series as an adversary would have it once this release is out."""
+        from republish.gate.run import Coming, WithDraft
+
         coming = Coming(self.checked.release, self.raw, self.seen, held=self.checked.held)
         if self.cells is not None:
             coming = replace(coming, cell=self.checked.placed.cell, moved=self.cells.moved)
-        source = WithDraft(self.series, coming)
-        views = [*self.options.truth, self.raw]
-        return judge(self.policy.gate, source, lambda name: self.step(f"{STEPS[4]}: {name}"), views)
+        return WithDraft(self.series, coming)
 
     def keep(self, draft: Draft, done: Published) -> dict[str, Any]:
         """Write membership and memory, each as one file."""
@@ -287,11 +316,14 @@ def publish(
     with ledger.lock("publish --dry-run") if dry_run else series.writing("publish"):
         ledger.require_present()
         head, records = ledger.head, series.records
-        as_of = moment_of(options.as_of, records[-1].payload["as_of"] if records else None)
+        require_correctable(options.corrects, records)
+        last = records[-1].payload["as_of"] if records else None
+        as_of = moment_of(options.as_of, last, options.corrects is not None)
         require_another_release(series.policy, records, series.root)
         maker = make(series, options, progress or (lambda _: None))
         with maker.open:
             found = maker.read(view)
+            found = replace(found, same=is_of_last(maker.view_digest, records))
             meant = require_plausible(found, options.meant)
             crash_points.reach("view-read")
             maker.group()
@@ -325,6 +357,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         verification=verification,
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
+        corrects=maker.correction(),
         meant=meant,
         waiting=maker.waiting,
         two_tables=maker.counts(),
@@ -341,6 +374,6 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     kept = maker.keep(draft, done)
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
-    payload = done.as_dict() | kept | policy_record(maker.policy)
+    payload = done.as_dict() | kept | policy_record(maker.policy) | {VIEW_DIGEST: maker.view_digest}
     del payload["folder"]
     maker.series.ledger.commit(draft, "release", payload, head)

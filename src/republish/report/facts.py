@@ -10,6 +10,7 @@ from republish.attacks.assessments import Assessment, kept
 from republish.errors import LedgerError
 from republish.gate.verdict import recorded_problems
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of, faults_in
+from republish.ledger.entries import LedgerEntries
 from republish.publishers import parameters_of
 from republish.publishing.limits import limits_of
 from republish.publishing.policy_record import is_as_recorded
@@ -120,7 +121,7 @@ def facts_of(series: Series) -> SeriesFacts:
     )  # which refuses a ledger without entries
     policy = series.policy
     releases = [entry for entry in entries if entry.kind in WITH_RELEASE]
-    withdrawn = {entry.release for entry in entries if entry.kind == "withdraw"}
+    withdrawn = LedgerEntries(entries).withdrawn
     found = kept(series)
     return SeriesFacts(
         name=series.root.resolve().name,

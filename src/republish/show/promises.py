@@ -46,6 +46,25 @@ def extended_words(people: int) -> str:
     return f"{who} over a cut that died; such cells may cross those of other releases"
 
 
+def words_on_correction(corrects: Mapping[str, Any], keeps_counts: bool = False) -> list[str]:
+    """What is said of a release that takes the place of another, and of what whoever has both finds out."""
+    said = [
+        f"corrects release {corrects['release']}, which is withdrawn and still counted: others may have it"
+    ]
+    if keeps_counts:
+        said.append("a batch shows what was corrected when it is next counted (batches.csv), and not before")
+    for name, found in corrects["attacks"].items():
+        before, after = found["before"], found["after"]
+        said.append(
+            f"whoever has both determines by {name} {after['determined']:,} of {after['people']:,} people, mean "
+            f"confidence {after['mean_confidence']:.4f}; before this release {before['determined']:,} of "
+            f"{before['people']:,}, {before['mean_confidence']:.4f}"
+        )
+    if not corrects["attacks"]:
+        said.append("what whoever has both finds out is not measured in parts; `republish attack` does")
+    return said
+
+
 ONE_VALUE = (
     "everybody in this release has the same sensitive value, so whoever knows that somebody is in it knows the value; "
     "no grouping hides that, and a requirement such as l=2 would have kept it back"

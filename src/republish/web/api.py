@@ -99,10 +99,10 @@ class PublishBody(ViewBody):
     """Which upload, and the date that its release speaks of."""
 
     as_of: str | None = Field(None, max_length=40, description="A date, later than that of the last release.")
-    meant: list[Literal["new-people", "fewer-rows"]] = Field(
+    meant: list[Literal["new-people", "fewer-rows", "same-view"]] = Field(
         default_factory=list,
         description="What would else be refused as a mistake: almost nobody in the view is recognised; it is empty or "
-        "a small part of the last one.",
+        "a small part of the last one; it is the last one once more.",
     )
     truth: Truth = Field(
         default_factory=list,

@@ -98,7 +98,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
             there[asked] = tmp_path_factory.mktemp("small") / "s"
             series = Series.create(there[asked], SMALL, publisher, seed=3)
             for _ in range(2):
-                series.publish(crowd(0), engine=engine)
+                series.publish(crowd(0), engine=engine, meant=["same-view"])
             series.ledger.close()
         return Series.open(shutil.copytree(there[asked], folder / "s"))
 

@@ -72,6 +72,7 @@ from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
+from republish.publishing.view_digest import digest_of
 from republish.release.domains import Scales
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, write_about
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, TwoTableCounts
@@ -112,6 +113,7 @@ class InParts(Maker):
         self.step(STEPS[1])
         self.people, found = self._people(view)
         self.found, self.arrivals = found, found.arrivals
+        self.view_digest = digest_of(found.total, found.rows, self.secret)
         return Turnout(found.rows, found.rows - found.arrivals.new, found.remembered, self.last_rows)
 
     def group(self) -> None:
@@ -234,7 +236,8 @@ class InParts(Maker):
         draft.give_up([p for p in (*places.membership, *places.memory) if p not in used])
         batches = None if self.cells is None else self.groups
         size = Size(done.measures.rows, done.groups, done.suppressed, done.counterfeits, batches)
-        about = about_release(self.policy, self.number, done.as_of, size, adopted=self.adopted, text=False)
+        told, corrects = (self.policy, self.number, done.as_of, size), self.options.corrects
+        about = about_release(*told, adopted=self.adopted, text=False, corrects=corrects)
         write_about(draft.folder, about)
         tables = described(draft.folder, about, self.domains, written, self.of_people)
         write_beside(draft.folder, self.series.root, about, tables)

@@ -144,7 +144,8 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
         _too_early
     ),
     r"--as-of \(in Python as_of\) must be": "the date must be",
-    r'say that it is meant: --(new-people|fewer-rows), in Python meant=\["\1"\]': "say so at the trial run",
+    r'say that it is meant: --(new-people|fewer-rows|same-view), in Python meant=\["\1"\]': "say so at the trial run",
+    r", or have it wait with --wait SECONDS": "",
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
     r"give those of all releases so far \(--truth DIR\)": "choose the files of all earlier releases",
