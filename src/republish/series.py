@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.errors import LedgerError
+from republish.expect import Expect, Margins
 from republish.gate.limits import Gate
 from republish.gate.verdict import recorded_problems
 from republish.hierarchies import read_hierarchy
@@ -72,18 +73,20 @@ class Series:
         gate: Gate | None = None,
         store: str | None = None,
         form: TwoTables | str | None = None,
+        expect: Expect | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
+        `expect` says how far a view may differ from the last one; without it the usual limits are written down.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables)
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, expect or Expect())
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
@@ -170,6 +173,13 @@ class Series:
         """The cuts that cells of people are made by; none before the first release, and in one table."""
         name = self.ledger.entries().cuts_file
         return KeptCuts.none() if name is None else KeptCuts.of_table(read_parquet(self.ledger.intact(name)))
+
+    def margins(self) -> Margins | None:
+        """What the next view is compared with: the margins of the last one; none where an earlier version made it."""
+        name = self.ledger.entries().margins_file
+        if name is None:
+            return None
+        return Margins.from_document(json.loads(self.ledger.intact(name).read_text(encoding="utf-8")))
 
     def counts_file(self) -> str | None:
         """The file of what was counted over the whole series, where something was and `forget` did not drop it."""
@@ -280,6 +290,7 @@ class Series:
         engine: Engine | None = None,
         meant: Collection[str] = (),
         truth: Sequence[Any] = (),
+        expect_anyway: str | None = None,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -289,9 +300,11 @@ class Series:
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one. `truth`
-        are the raw views of all earlier releases, for a gate with linkage or presence.
+        are the raw views of all earlier releases, for a gate with linkage or presence. `expect_anyway` is the reason,
+        for the record and without names, why a view is published that differs from the last by more than `[expect]`
+        allows.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, expect_anyway)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)
@@ -306,15 +319,16 @@ class Series:
         dry_run: bool = False,
         progress: Progress | None = None,
         meant: Collection[str] = (),
+        expect_anyway: str | None = None,
     ) -> Published:
         """One release that another tool made before the series began: one table, or two, people and values.
 
         `view` is the raw view that it was made of, with identifiers. Everyone is put into a group whose cells and
         values fit her, or into that which the column `groups` of the view names. Attacks, gate and promises count
         with the release from then on; nothing is promised of it. Adopt all of them, in order, before the first
-        `publish`. For `meant` see there.
+        `publish`. For `meant` and `expect_anyway` see there.
         """
-        options = AdoptOptions(as_of, dry_run, groups, meant)
+        options = AdoptOptions(as_of, dry_run, groups, meant, expect_anyway)
         done: Published = answer_of("republish.publishing.adopt.run:adopt")(
             self, tables, view, options, progress
         )

@@ -27,6 +27,7 @@ _HIDDEN = {
     "counts",
     "compromised",
     "cuts",
+    "margins",
     "moved",
     "extended",
     "ends",
@@ -60,6 +61,11 @@ def history(series: Folder, as_json: Json = False) -> None:
         columns = _TWO_TABLE_COLUMNS if two else _COLUMNS
         columns = columns | _KEPT_COUNTS if opened.policy.publisher.keeps_counts else columns
         say_table(list(columns.values()), [[_shown(line, key) for key in columns] for line in lines])
+        for line in lines:
+            if "expect_anyway" in line:
+                say(
+                    f"release {line['release']} was published although it was not expected: {line['expect_anyway']}"
+                )
     else:
         say(f"nothing published yet; next: republish publish {series} VIEW.csv")
     say_table(
@@ -119,6 +125,7 @@ def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
             word for word, true in (("adopted", entry.adopted), ("withdrawn", withdrawn)) if true
         ),
         "digest": entry.digest,
+        **{key: payload[key] for key in ("meant", "expect_anyway") if key in payload},
     }
 
 

@@ -62,6 +62,11 @@ class MeantOptions:
     fewer_rows: bool = option(
         False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
     )
+    expect_anyway: str | None = option(
+        None,
+        "Publish although the view differs from the last by more than [expect] allows; the reason is recorded.",
+        "--expect-anyway",
+    )
 
     def names(self) -> list[str]:
         """What is meant, as `Series.publish` takes it."""
@@ -104,7 +109,17 @@ def publish(
         telling(opened),
     ):
         said = meant.names()
-        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, said, truth)
+        done = opened.publish(
+            view,
+            options.as_of,
+            dry_run,
+            step,
+            options.compromised,
+            where,
+            said,
+            truth,
+            expect_anyway=meant.expect_anyway,
+        )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not as_json:
         _say_published(done, opened, dry_run)

@@ -71,6 +71,11 @@ class LedgerEntries(tuple[Entry, ...]):
         """The file of the kept cuts that cells of people are made by, where there are any."""
         return self._newest("cuts").get("cuts")
 
+    @property
+    def margins_file(self) -> str | None:
+        """The file of what the next view is compared with; none before a release of a version that keeps it."""
+        return self._newest("margins").get("margins")
+
     def membership_files(self, number: int) -> list[str]:
         """The newest files that hold the membership of a release, in their order; later entries may name new ones."""
         found: str | list[str] = self.record(number).payload["membership"]

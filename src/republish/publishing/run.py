@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import polars as pl
 
 from republish.arrays import BoolArray
+from republish.expect import Margins
+from republish.expect import compare as compare_margins
 from republish.grouping import Grouping
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
@@ -24,6 +26,7 @@ from republish.publishing.cells import cells_of, open_axes
 from republish.publishing.compromised_records import compromised_table, with_compromised
 from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import (
+    Expected,
     Turnout,
     require_plausible,
     spelled_alike,
@@ -31,7 +34,12 @@ from republish.publishing.plausibility import (
     with_spelling,
 )
 from republish.publishing.policy_record import policy_record, require_another_release
-from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
+from republish.publishing.private_files import (
+    needs_fresh_base,
+    with_margins,
+    write_private,
+    write_private_table,
+)
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
@@ -73,6 +81,7 @@ class Maker(ABC):
 
     steps: ClassVar[tuple[str, ...]] = STEPS
     arrivals: Arrivals
+    margins: Margins
     waiting = 0
     """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
@@ -88,7 +97,7 @@ class Maker(ABC):
 
     @abstractmethod
     def read(self, view: Any) -> Turnout:
-        """Read the view and what is remembered; return who turned out."""
+        """Read the view, its margins, and what is remembered; return who turned out."""
 
     @abstractmethod
     def group(self) -> None:
@@ -137,6 +146,7 @@ class OneProcess(Maker):
             self.policy.gate.require_views(len(self.options.truth) + 1, self.number)
         self.step(STEPS[0])
         self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
+        self.margins = Margins.of(self.view)
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
@@ -290,18 +300,25 @@ def publish(
         maker = make(series, options, progress or (lambda _: None))
         with maker.open:
             found = maker.read(view)
-            meant = require_plausible(found, options.meant)
+            expected = _expected(maker, found)
             crash_points.reach("view-read")
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
+                done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
                 if not dry_run:
                     _committed(maker, draft, done, head)
     return done
 
 
-def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:
+def _expected(maker: Maker, found: Turnout) -> Expected:
+    """Compare the view with the last one, and refuse what is not expected of it unless that is meant."""
+    expect, options = maker.policy.expectations, maker.options
+    columns = compare_margins(maker.margins, maker.series.margins(), expect)
+    return require_plausible(found, (*found.findings(expect), *columns), options.meant, options.expect_anyway)
+
+
+def _made(maker: Maker, draft: Draft, as_of: str, rows: int, expected: Expected) -> Published:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
     pieces = maker.write(draft, as_of)
     verification = maker.checked_pieces(pieces).with_checks(*maker.of_whole(pieces))
@@ -323,7 +340,9 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         verification=verification,
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
-        meant=meant,
+        meant=expected.meant,
+        findings=expected.findings,
+        expect_anyway=expected.anyway,
         waiting=maker.waiting,
         two_tables=maker.counts(),
         alike=maker.alike(),
@@ -336,7 +355,7 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     if done.gate is not None:
         done.gate.require()
     crash_points.reach("gated")
-    kept = maker.keep(draft, done)
+    kept = with_margins(maker.series, draft, maker.margins, maker.keep(draft, done))
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
     payload = done.as_dict() | kept | policy_record(maker.policy)

@@ -51,6 +51,8 @@ class ReleaseFacts:
     two_tables: dict[str, Any] | None = None
     adopted: dict[str, Any] | None = None
     alike: dict[str, int] | None = None
+    findings: list[dict[str, Any]] | None = None
+    expect_anyway: str | None = None
 
     @property
     def published(self) -> int:
@@ -205,6 +207,8 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             two_tables=payload.get("two_tables"),
             adopted=payload.get("adopted"),
             alike=payload.get("alike"),
+            findings=payload.get("findings"),
+            expect_anyway=payload.get("expect_anyway"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

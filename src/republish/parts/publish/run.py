@@ -14,6 +14,7 @@ import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import ViewError
+from republish.expect import Margins
 from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
@@ -261,6 +262,7 @@ class InParts(Maker):
         surveying = Surveying(schema)
         found = self.mover.facts(self.mover.rows(view, surveying.columns, surveying))
         known = self.series.known_values() if self.number > 1 else None
+        self.margins = Margins.together([one.margins for one in found])
         return domains_of(found, schema, known)
 
     def _people(self, view: Any) -> tuple[Any, Met]:
