@@ -37,8 +37,9 @@ from republish.release.domains import Scales
 from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
-from republish.schema import Schema
+from republish.schema import Amendments, Schema
 from republish.secret import Secret, pseudonym_texts
+from republish.sources.amended import read_codes
 from republish.sources.identifiers import normal_texts
 from republish.sources.paths import place_of, read_parquet
 from republish.spatial.kept_cuts import KeptCuts
@@ -46,6 +47,7 @@ from republish.verify.series import SeriesVerification, verify_series
 
 if TYPE_CHECKING:
     from republish.parts import Engine
+    from republish.publishing.schema_changes import SchemaChange
 
 Progress = Callable[[str], None]
 _TABLES = (TABLE_PARQUET, COUNTERFEITS, PEOPLE_PARQUET, VALUES_PARQUET, BATCHES_CSV)
@@ -58,7 +60,7 @@ class Series:
         self.root = root
         self.ledger = ledger
         self.policy = policy
-        self._amended: tuple[dict[str, str], Schema] = ({}, policy.schema)
+        self._amended: tuple[Any, Schema] = (({}, 0, False, 0), policy.schema)
 
     @classmethod
     def create(
@@ -108,12 +110,22 @@ class Series:
 
     @property
     def schema(self) -> Schema:
-        """The schema with every amendment of its hierarchies."""
-        files = self.ledger.entries().hierarchies
-        if files != self._amended[0]:  # a file is never written again, so what was read of it stays true
+        """The schema with every amendment of its hierarchies, and of how views are read."""
+        entries = self.ledger.entries()
+        files, changes, frozen = entries.hierarchies, entries.schema_changes, bool(entries.releases)
+        known = (files, len(changes), frozen, entries.adopted)
+        if known != self._amended[0]:  # a file is never written again, so what was read of it stays true
             read = {column: read_hierarchy(self.ledger.path(name)) for column, name in files.items()}
-            self._amended = files, self.policy.schema.with_hierarchies(read)
+            before = (name for entry in entries.releases for name in entry.payload.get("lacking", ()))
+            amended = Amendments(before=tuple(before), series=str(self.root) if frozen else None)
+            for change in changes:
+                amended = amended.amended(change, self._codes(change))
+            self._amended = known, replace(self.policy.schema.with_hierarchies(read), amended=amended)
         return self._amended[1]
+
+    def _codes(self, change: dict[str, Any]) -> dict[str, str] | None:
+        """The codes of a change that recodes a column."""
+        return read_codes(self.ledger.intact(change["recode"])) if "recode" in change else None
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -308,6 +320,14 @@ class Series:
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)
+        return done
+
+    def amend(self, changes: Sequence[SchemaChange], reason: str) -> list[str]:
+        """Say how views are read from now on, all changes or none; return what each does.
+
+        See `republish.publishing.schema_changes`.
+        """
+        done: list[str] = answer_of("republish.publishing.schema_changes:amend_schema")(self, changes, reason)
         return done
 
     def adopt(

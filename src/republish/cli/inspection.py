@@ -48,6 +48,8 @@ def history(series: Folder, as_json: Json = False) -> None:
             "recorded_at": entry.recorded_at,
             "release": entry.release,
             "digest": entry.digest,
+            **{key: entry.payload[key] for key in ("changes", "reason") if key in entry.payload},
+            "what": _what(entry.payload),
         }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")
@@ -68,9 +70,21 @@ def history(series: Folder, as_json: Json = False) -> None:
                 )
     else:
         say(f"nothing published yet; next: republish publish {series} VIEW.csv")
+    shown = ("entry", "kind", "recorded_at", "release", "what", "reason")
     say_table(
-        ("entry", "what", "when", "release"), [tuple(other.values())[:4] for other in others], "Other entries"
+        ("entry", "what", "when", "release", "change", "reason"),
+        [[other.get(key) for key in shown] for other in others],
+        "Other entries",
     )
+
+
+def _what(payload: dict[str, Any]) -> str:
+    """What an amendment changed, in words."""
+    from republish.publishing.schema_changes import sentence_of
+
+    if "hierarchy" in payload:
+        return f"column {payload['column']}: {number(payload['added'])} leaves"
+    return "; ".join(sentence_of(one) for one in payload.get("changes", ()))
 
 
 _COLUMNS = {

@@ -213,20 +213,46 @@ def _say_gate(verdict: Verdict) -> None:
         say(f"    broken: {breach.sentence()}")
 
 
-def amend(
-    series: Folder,
-    hierarchy: Annotated[list[str], typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")],
-) -> None:
-    """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
+Several = list[str] | None
+
+
+@dataclass(frozen=True)
+class AmendOptions:
+    """What is amended of hierarchies, and of how views are read."""
+
+    hierarchy: Several = option(None, "COLUMN=FILE: append the leaves that FILE adds.")
+    drop: Several = option(None, "A new column of the source: leave it out of every view.")
+    rename: Several = option(None, "OLD=NEW: the source calls column OLD of the series NEW now.")
+    absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
+    recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
+    reason: str = option("", "Why, for the record; no names. All but --hierarchy need it.")
+
+
+@gathered
+def amend(series: Folder, options: AmendOptions) -> None:
+    """Append leaves to a hierarchy, or say how the columns of the source are read. No promise is altered."""
     from republish.cli.arguments import assignments
+    from republish.errors import PolicyError
     from republish.publishing.maintenance import amend_hierarchy
+    from republish.publishing.schema_changes import absent_change, drop_change, recode_change, rename_change
     from republish.series import Series
 
     opened = Series.open(series)
-    for column, file in assignments(hierarchy, "--hierarchy").items():
-        with telling(opened):
+    leaves = assignments(options.hierarchy or [], "--hierarchy")
+    changes = [
+        *(drop_change(name) for name in options.drop or ()),
+        *(rename_change(*pair) for pair in assignments(options.rename or [], "--rename").items()),
+        *(absent_change(name) for name in options.absent or ()),
+        *(recode_change(*pair) for pair in assignments(options.recode or [], "--recode").items()),
+    ]
+    if not leaves and not changes:
+        raise PolicyError("say what to amend: --hierarchy, --drop, --rename, --absent or --recode")
+    with telling(opened):
+        for column, file in leaves.items():
             added = amend_hierarchy(opened, column, Path(file))
-        say(f"{column}: {number(added)} leaves added")
+            say(f"{column}: {number(added)} leaves added")
+        for sentence in opened.amend(changes, options.reason) if changes else ():
+            say(sentence)
 
 
 def withdraw(

@@ -53,7 +53,13 @@ class LedgerEntries(tuple[Entry, ...]):
     def hierarchies(self) -> dict[str, str]:
         """The newest file of every hierarchy that was amended, by its column."""
         amended = (entry.payload for entry in self if entry.kind == "amend")
-        return {payload["column"]: payload["hierarchy"] for payload in amended}
+        return {payload["column"]: payload["hierarchy"] for payload in amended if "hierarchy" in payload}
+
+    @cached_property
+    def schema_changes(self) -> tuple[dict[str, Any], ...]:
+        """What was amended of how views are read, oldest first."""
+        amended = (entry.payload for entry in self if entry.kind == "amend")
+        return tuple(change for payload in amended for change in payload.get("changes", ()))
 
     @cached_property
     def memory_files(self) -> dict[str, int]:

@@ -87,7 +87,8 @@ class Maker(ABC):
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
-        self.policy, self.schema = series.policy, series.schema
+        self.policy = series.policy
+        self.schema = replace(series.schema, amended=series.schema.amended.of_today())
         records = series.records
         self.number = len(records) + 1
         self.adopted = sum(entry.adopted for entry in records)
@@ -146,7 +147,7 @@ class OneProcess(Maker):
             self.policy.gate.require_views(len(self.options.truth) + 1, self.number)
         self.step(STEPS[0])
         self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
-        self.margins = Margins.of(self.view)
+        self.margins = Margins.of(self.view).lacking(self.schema.amended.absent)
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None

@@ -249,6 +249,7 @@ class _Adoption(AdoptedTables):
             memory = {**earlier, draft.name(path): self.seen.size}
         scales = Scales.of(self.view), self.schema
         kept = write_private(self.series, draft, scales, self.after.counts, draft.name(membership), memory)
+        kept |= {"lacking": self.lacking} if self.lacking else {}
         return with_margins(self.series, draft, self.margins, kept)
 
 

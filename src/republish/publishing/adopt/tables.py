@@ -52,13 +52,14 @@ class AdoptedTables:
         if not 1 <= len(tables) <= 2:
             raise PolicyError(f"a release is one table, or two, people and values; {len(tables)} were given")
         known = self.series.known_values() if self.number > 1 else None
+        tables = (self._with_lacking(tables[0], view), *tables[1:])
         names = None
         if groups is not None:
             view, names = self._split(view, groups)
         raw = read_view(view, self.schema, known)
         self.view, self.memory = raw.pseudonymous(self.secret), self.series.memory()
         assert raw.identifiers is not None
-        self.margins = Margins.of(raw)
+        self.margins = Margins.of(raw).lacking(self.schema.amended.optional)
         self.expected = self._plausible(raw.identifiers, options)
         if names is not None:  # the rows of the view are in the order of pseudonyms now
             names = names.gather(order_of(self.secret.pseudonyms(raw.identifiers)))
@@ -72,6 +73,21 @@ class AdoptedTables:
                 "the table to be adopted must hold rows, and it has none; give the one that was published"
             )
         return release
+
+    def _with_lacking(self, table: Any, view: Any) -> pl.DataFrame:
+        """The table with columns of the schema that were not published then: neither it nor its view has them.
+
+        They say nothing of anybody.
+        """
+        schema = self.schema
+        shown, raw = (read_table(one, schema.missing) for one in (table, view))
+        spelled = {name.removesuffix("_lo").removesuffix("_hi") for name in shown.columns}
+        here = {schema.amended.column_of(name) for name in raw.columns}
+        self.lacking = [name for name in schema.may_be_absent if name not in here | spelled]
+        before = (*schema.amended.before, *self.lacking)
+        self.schema = replace(schema, amended=replace(schema.amended, before=before))
+        quasi = [c.name for c in schema.quasi_identifiers if c.name in self.lacking]
+        return shown.with_columns(pl.lit("*").alias(name) for name in quasi)
 
     def _plausible(self, identifiers: pl.Series, options: AdoptOptions) -> Expected:
         """Refuse what would be refused of a view to be published; return what was found and is meant of it."""
