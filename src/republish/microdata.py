@@ -21,6 +21,7 @@ from republish.hierarchies import Hierarchy, Tree, compile_tree
 from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
+from republish.sources.amended import amended
 from republish.sources.identifiers import identifiers_of
 from republish.sources.tables import read_table
 from republish.sources.values import as_text, parse, require_single_values
@@ -190,9 +191,10 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
     `known_values` is the sensitive domain of earlier releases: its codes stay, new values follow.
     """
     declared = (*schema.quasi_identifiers, schema.sensitive)
-    table = read_table(source, schema.missing, [c.name for c in declared if isinstance(c, Number)])
+    numbers = [n for c in declared if isinstance(c, Number) for n in schema.amended.names_of(c.name)]
+    table = read_table(source, schema.missing, numbers)
     schema.require_labels(table.columns)
-    table = table.drop(schema.dropped, strict=False)
+    table = amended(table, schema).drop(schema.dropped, strict=False)
     require_single_values(table)
     identifiers = identifiers_of(table[schema.identifier], schema.normal) if schema.identifier else None
     points = np.empty((len(schema.quasi_identifiers), table.height), dtype=np.float64)
@@ -299,7 +301,8 @@ def _positions(texts: pl.Series, labels: tuple[str, ...], declared: Column, out:
         if declared.closed is None:
             where, remedy = "hierarchy", _amend(declared)
         else:
-            where, remedy = "list in the schema", "correct them; the list is part of the policy"
+            where = "list in the schema"
+            remedy = f"correct them, or say which of the list they stand for with {_recode(declared)}"
         raise ViewError(
             f"column {declared.name}: {unknown} rows hold {distinct} values that its {where} does not know; {remedy}"
         )
@@ -348,7 +351,7 @@ def _domain(column: pl.Series, declared: Column, known: pl.Series | None) -> pl.
     if len(values) and declared.closed is not None:
         raise ViewError(
             f"column {declared.name}: {len(values)} values are not among those that the schema lists; correct them, "
-            "or start a series whose schema lists them"
+            f"say which of those they stand for with {_recode(declared)}, or start a series whose schema lists them"
         )
     if isinstance(declared.hierarchy, Hierarchy):
         unknown = len(set(as_text(values).to_list()) - set(declared.hierarchy.leaves))
@@ -361,3 +364,7 @@ def _domain(column: pl.Series, declared: Column, known: pl.Series | None) -> pl.
 
 def _amend(declared: Column) -> str:
     return f"add their lines with `republish amend SERIES --hierarchy {declared.name}=FILE`, or to the file"
+
+
+def _recode(declared: Column) -> str:
+    return f"`republish amend SERIES --recode {declared.name}=FILE --reason WHY`"

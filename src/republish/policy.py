@@ -15,6 +15,7 @@ from typing import Any
 import tomli_w
 
 from republish.errors import PolicyError
+from republish.expect.limits import EARLIER, Expect, expect_from_mapping
 from republish.gate.limits import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
@@ -30,7 +31,7 @@ from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
-_MAY_CHANGE = ("one_table", "ledger", "store")  # none says what is promised
+_MAY_CHANGE = ("one_table", "ledger", "store", "expect")  # none says what is promised
 _SECTIONS = {
     "schema",
     "form",
@@ -38,6 +39,7 @@ _SECTIONS = {
     "require",
     "knowledge",
     "gate",
+    "expect",
     "seed",
     "one_table",
     "ledger",
@@ -61,6 +63,7 @@ class Policy:
     gate: Gate | None = None
     store: str | None = None
     form: TwoTables | None = None
+    expect: Expect | None = None
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
@@ -105,6 +108,11 @@ class Policy:
     def requirements(self) -> tuple[Requirement, ...]:
         """What every group of every release satisfies."""
         return self.publisher.requirements
+
+    @property
+    def expectations(self) -> Expect:
+        """What the next view is expected to be; without `[expect]` what earlier versions expected."""
+        return EARLIER if self.expect is None else self.expect
 
     @property
     def of_people(self) -> tuple[Requirement, ...] | None:
@@ -176,6 +184,8 @@ class Policy:
             document["knowledge"] = {"path": _KNOWLEDGE}
         if self.gate is not None:
             document["gate"] = self.gate.document()
+        if self.expect is not None:
+            document["expect"] = self.expect.document()
         document["schema"] = schema_to_mapping(self.schema, tables)
         return document
 
@@ -278,6 +288,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         None if document.get("gate") is None else gate_from_mapping(document["gate"]),
         document.get("store"),
         form_from(document.get("form")),
+        None if document.get("expect") is None else expect_from_mapping(document["expect"]),
     )
 
 

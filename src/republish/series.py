@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.errors import LedgerError
+from republish.expect import Expect, Margins
 from republish.gate.limits import Gate
 from republish.gate.verdict import recorded_problems
 from republish.hierarchies import read_hierarchy
@@ -37,8 +38,9 @@ from republish.release.domains import Scales
 from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
-from republish.schema import Schema
+from republish.schema import Amendments, Schema
 from republish.secret import Secret, pseudonym_texts
+from republish.sources.amended import read_codes
 from republish.sources.identifiers import normal_texts
 from republish.sources.paths import place_of, read_parquet
 from republish.spatial.kept_cuts import KeptCuts
@@ -46,6 +48,7 @@ from republish.verify.series import SeriesVerification, verify_series
 
 if TYPE_CHECKING:
     from republish.parts import Engine
+    from republish.publishing.schema_changes import SchemaChange
 
 Progress = Callable[[str], None]
 _TABLES = (TABLE_PARQUET, COUNTERFEITS, PEOPLE_PARQUET, VALUES_PARQUET, BATCHES_CSV)
@@ -58,7 +61,7 @@ class Series:
         self.root = root
         self.ledger = ledger
         self.policy = policy
-        self._amended: tuple[dict[str, str], Schema] = ({}, policy.schema)
+        self._amended: tuple[Any, Schema] = (({}, 0, False, 0), policy.schema)
 
     @classmethod
     def create(
@@ -73,18 +76,20 @@ class Series:
         gate: Gate | None = None,
         store: str | None = None,
         form: TwoTables | str | None = None,
+        expect: Expect | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
+        `expect` says how far a view may differ from the last one; without it the usual limits are written down.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables)
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, expect or Expect())
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod
@@ -108,12 +113,22 @@ class Series:
 
     @property
     def schema(self) -> Schema:
-        """The schema with every amendment of its hierarchies."""
-        files = self.ledger.entries().hierarchies
-        if files != self._amended[0]:  # a file is never written again, so what was read of it stays true
+        """The schema with every amendment of its hierarchies, and of how views are read."""
+        entries = self.ledger.entries()
+        files, changes, frozen = entries.hierarchies, entries.schema_changes, bool(entries.releases)
+        known = (files, len(changes), frozen, entries.adopted)
+        if known != self._amended[0]:  # a file is never written again, so what was read of it stays true
             read = {column: read_hierarchy(self.ledger.path(name)) for column, name in files.items()}
-            self._amended = files, self.policy.schema.with_hierarchies(read)
+            before = (name for entry in entries.releases for name in entry.payload.get("lacking", ()))
+            amended = Amendments(before=tuple(before), series=str(self.root) if frozen else None)
+            for change in changes:
+                amended = amended.amended(change, self._codes(change))
+            self._amended = known, replace(self.policy.schema.with_hierarchies(read), amended=amended)
         return self._amended[1]
+
+    def _codes(self, change: dict[str, Any]) -> dict[str, str] | None:
+        """The codes of a change that recodes a column."""
+        return read_codes(self.ledger.intact(change["recode"])) if "recode" in change else None
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -173,6 +188,13 @@ class Series:
         """The cuts that cells of people are made by; none before the first release, and in one table."""
         name = self.ledger.entries().cuts_file
         return KeptCuts.none() if name is None else KeptCuts.of_table(read_parquet(self.ledger.intact(name)))
+
+    def margins(self) -> Margins | None:
+        """What the next view is compared with: the margins of the last one; none where an earlier version made it."""
+        name = self.ledger.entries().margins_file
+        if name is None:
+            return None
+        return Margins.from_document(json.loads(self.ledger.intact(name).read_text(encoding="utf-8")))
 
     def counts_file(self) -> str | None:
         """The file of what was counted over the whole series, where something was and `forget` did not drop it."""
@@ -284,6 +306,7 @@ class Series:
         meant: Collection[str] = (),
         truth: Sequence[Any] = (),
         corrects: int | None = None,
+        expect_anyway: str | None = None,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -296,11 +319,21 @@ class Series:
         "same-view", that it is the last one once more (`NothingNew`). `truth` are the raw views of all earlier
         releases, for a gate with linkage or presence. `corrects` is the number of the last release, which was made of
         a wrong view: it is withdrawn with this one, which takes its place and tells what somebody finds who has both.
+        `expect_anyway` is the reason, for the record and without names, why a view is published that differs from the
+        last by more than `[expect]` allows.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, corrects)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, corrects, expect_anyway)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)
+        return done
+
+    def amend(self, changes: Sequence[SchemaChange], reason: str) -> list[str]:
+        """Say how views are read from now on, all changes or none; return what each does.
+
+        See `republish.publishing.schema_changes`.
+        """
+        done: list[str] = answer_of("republish.publishing.schema_changes:amend_schema")(self, changes, reason)
         return done
 
     def adopt(
@@ -312,15 +345,16 @@ class Series:
         dry_run: bool = False,
         progress: Progress | None = None,
         meant: Collection[str] = (),
+        expect_anyway: str | None = None,
     ) -> Published:
         """One release that another tool made before the series began: one table, or two, people and values.
 
         `view` is the raw view that it was made of, with identifiers. Everyone is put into a group whose cells and
         values fit her, or into that which the column `groups` of the view names. Attacks, gate and promises count
         with the release from then on; nothing is promised of it. Adopt all of them, in order, before the first
-        `publish`. For `meant` see there.
+        `publish`. For `meant` and `expect_anyway` see there.
         """
-        options = AdoptOptions(as_of, dry_run, groups, meant)
+        options = AdoptOptions(as_of, dry_run, groups, meant, expect_anyway)
         done: Published = answer_of("republish.publishing.adopt.run:adopt")(
             self, tables, view, options, progress
         )

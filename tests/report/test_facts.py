@@ -13,7 +13,9 @@ from report.marked import MARK, SEED, make, view
 from republish import Adversary, Gate, LDiversity, LedgerError, Mondrian, PenaltyTree, Series
 from republish.attacks.assessments import assess, keep
 from republish.publishing.maintenance import forget, withdraw
+from republish.publishing.schema_changes import drop_change
 from republish.report import facts_of
+from republish.report.sentences import events
 
 
 def without_tables(series: Series) -> Series:
@@ -55,6 +57,22 @@ def test_a_release_is_as_the_ledger_recorded_it(tmp_path: Path) -> None:
     assert set(last.files) >= {"table.csv", "table.parquet", "about.json"}
     assert last.files["table.csv"] == record.payload["files"]["releases/0002/table.csv"]["digest"]
     assert not any("/" in name for name in last.files)
+
+
+def test_what_happened_besides_is_told_with_its_reason(tmp_path: Path) -> None:
+    series = make(tmp_path / "s", 2)
+    series.amend([drop_change("floor")], "the source has floors now")
+    series.publish(view(3).head(20), expect_anyway="a ward was closed")
+    facts = facts_of(series)
+    assert [(one["what"], one["reason"]) for one in facts.changes] == [
+        ("column floor is left out", "the source has floors now")
+    ]
+    assert [one.expect_anyway for one in facts.releases] == [None, None, "a ward was closed"]
+    told = events(facts)
+    assert told[0].endswith(": column floor is left out. Reason: the source has floors now")
+    assert told[1] == (
+        "Release 3 was published although its view was not expected. Reason: a ward was closed"
+    )
 
 
 def test_columns_have_roles_and_kinds(tmp_path: Path) -> None:

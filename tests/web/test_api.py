@@ -381,6 +381,26 @@ def test_an_implausible_view_is_refused_until_it_is_meant(tmp_path: Path, meant:
         assert client.post("/api/series/visits/dry-run", json=body | {"meant": ["x"]}).status_code == 422
 
 
+def test_what_is_not_expected_is_refused_until_a_reason_is_given(tmp_path: Path) -> None:
+    last = view(1)
+    many = pl.concat(
+        [last.with_columns(pl.concat_str(pl.lit(f"{i}-"), "patient").alias("patient")) for i in range(5)]
+    )
+    series = make_series(tmp_path / "visits")
+    Series.open(tmp_path / "visits").publish(many, meant=["new-people"])
+    number = next(name for name, kind in last.schema.items() if kind.is_numeric())
+    other = many.with_columns(pl.col(number) * 10)
+    with desk(series) as client:
+        body: dict[str, Any] = {"upload": upload(client, other.write_csv().encode())}
+        tried = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
+        assert (tried["state"], tried["problem"]) == ("failed", "Implausible")
+        assert "--expect-anyway" in tried["message"]
+        body["expect_anyway"] = "another scale"
+        done = ended(client, client.post("/api/series/visits/publish", json=body).json())
+        assert (done["state"], done["result"]["expect_anyway"]) == ("done", "another scale")
+        assert done["result"]["findings"][0]["check"] == "units"
+
+
 def test_a_fault_claims_nothing_that_was_not_checked(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def adopt(
             dry_run=options.dry_run,
             progress=step,
             meant=meant.names(),
+            expect_anyway=meant.expect_anyway,
         )
     if how.as_json:
         say_json(done.as_dict())

@@ -27,6 +27,7 @@ _HIDDEN = {
     "counts",
     "compromised",
     "cuts",
+    "margins",
     "moved",
     "extended",
     "ends",
@@ -48,6 +49,8 @@ def history(series: Folder, as_json: Json = False) -> None:
             "recorded_at": entry.recorded_at,
             "release": entry.release,
             "digest": entry.digest,
+            **{key: entry.payload[key] for key in ("changes", "reason") if key in entry.payload},
+            "what": _what(entry.payload),
         }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")
@@ -61,11 +64,28 @@ def history(series: Folder, as_json: Json = False) -> None:
         columns = _TWO_TABLE_COLUMNS if two else _COLUMNS
         columns = columns | _KEPT_COUNTS if opened.policy.publisher.keeps_counts else columns
         say_table(list(columns.values()), [[_shown(line, key) for key in columns] for line in lines])
+        for line in lines:
+            if "expect_anyway" in line:
+                say(
+                    f"release {line['release']} was published although it was not expected: {line['expect_anyway']}"
+                )
     else:
         say(f"nothing published yet; next: republish publish {series} VIEW.csv")
+    shown = ("entry", "kind", "recorded_at", "release", "what", "reason")
     say_table(
-        ("entry", "what", "when", "release"), [tuple(other.values())[:4] for other in others], "Other entries"
+        ("entry", "what", "when", "release", "change", "reason"),
+        [[other.get(key) for key in shown] for other in others],
+        "Other entries",
     )
+
+
+def _what(payload: dict[str, Any]) -> str:
+    """What an amendment changed, in words."""
+    from republish.publishing.schema_changes import sentence_of
+
+    if "hierarchy" in payload:
+        return f"column {payload['column']}: {number(payload['added'])} leaves"
+    return "; ".join(sentence_of(one) for one in payload.get("changes", ()))
 
 
 _COLUMNS = {
@@ -127,6 +147,7 @@ def _line(entry: Any, withdrawn: bool) -> dict[str, Any]:
             if true
         ),
         "digest": entry.digest,
+        **{key: payload[key] for key in ("meant", "expect_anyway") if key in payload},
     }
 
 

@@ -88,6 +88,12 @@ class MeantOptions:
         False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
     )
     same_view: bool = option(False, "It is meant that the view is that of the last release.", "--same-view")
+    expect_anyway: str | None = option(
+        None,
+        "Publish although the view differs from the last by more than expected (docs/weekly-checks.md); "
+        "the reason is recorded.",
+        "--expect-anyway",
+    )
 
     def names(self) -> list[str]:
         """What is meant, as `Series.publish` takes it."""
@@ -131,7 +137,16 @@ def publish(
     ):
         said = meant.names()
         done = opened.publish(
-            view, options.as_of, dry_run, step, options.compromised, where, said, truth, options.corrects
+            view,
+            options.as_of,
+            dry_run,
+            step,
+            options.compromised,
+            where,
+            said,
+            truth,
+            corrects=options.corrects,
+            expect_anyway=meant.expect_anyway,
         )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not how.as_json:
@@ -229,25 +244,51 @@ def _say_gate(verdict: Verdict) -> None:
         say(f"    broken: {breach.sentence()}", wrong=True)
 
 
+Several = list[str] | None
+
+
+@dataclass(frozen=True)
+class AmendOptions:
+    """What is amended of hierarchies, and of how views are read."""
+
+    hierarchy: Several = option(None, "COLUMN=FILE: append the leaves that FILE adds.")
+    drop: Several = option(None, "A new column of the source: leave it out of every view.")
+    rename: Several = option(None, "OLD=NEW: the source calls column OLD of the series NEW now.")
+    absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
+    recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
+    reason: str = option("", "Why, for the record; no names. All but --hierarchy need it.")
+
+
 @gathered
-def amend(
-    series: Folder,
-    hierarchy: Annotated[list[str], typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")],
-    how: WritingOptions,
-) -> None:
-    """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
+def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
+    """Append leaves to a hierarchy, or say how the columns of the source are read. No promise is altered."""
     from republish.cli.arguments import assignments
+    from republish.errors import PolicyError
     from republish.publishing.maintenance import amend_hierarchy
+    from republish.publishing.schema_changes import absent_change, drop_change, recode_change, rename_change
 
     opened = how.open(series)
-    added = {}
-    for column, file in assignments(hierarchy, "--hierarchy").items():
-        with telling(opened):
+    leaves = assignments(options.hierarchy or [], "--hierarchy")
+    changes = [
+        *(drop_change(name) for name in options.drop or ()),
+        *(rename_change(*pair) for pair in assignments(options.rename or [], "--rename").items()),
+        *(absent_change(name) for name in options.absent or ()),
+        *(recode_change(*pair) for pair in assignments(options.recode or [], "--recode").items()),
+    ]
+    if not leaves and not changes:
+        raise PolicyError("say what to amend: --hierarchy, --drop, --rename, --absent or --recode")
+    added, sentences = {}, []
+    with telling(opened):
+        for column, file in leaves.items():
             added[column] = amend_hierarchy(opened, column, Path(file))
-        if not how.as_json:
-            say(f"{column}: {number(added[column])} leaves added")
+            sentences.append(f"{column}: {number(added[column])} leaves added")
+        if changes:
+            sentences += opened.amend(changes, options.reason)
     if how.as_json:
-        say_json({"added": added})
+        say_json({"added": added, "amended": sentences})
+    else:
+        for sentence in sentences:
+            say(sentence)
 
 
 @gathered

@@ -61,7 +61,13 @@ class LedgerEntries(tuple[Entry, ...]):
     def hierarchies(self) -> dict[str, str]:
         """The newest file of every hierarchy that was amended, by its column."""
         amended = (entry.payload for entry in self if entry.kind == "amend")
-        return {payload["column"]: payload["hierarchy"] for payload in amended}
+        return {payload["column"]: payload["hierarchy"] for payload in amended if "hierarchy" in payload}
+
+    @cached_property
+    def schema_changes(self) -> tuple[dict[str, Any], ...]:
+        """What was amended of how views are read, oldest first."""
+        amended = (entry.payload for entry in self if entry.kind == "amend")
+        return tuple(change for payload in amended for change in payload.get("changes", ()))
 
     @cached_property
     def memory_files(self) -> dict[str, int]:
@@ -78,6 +84,11 @@ class LedgerEntries(tuple[Entry, ...]):
     def cuts_file(self) -> str | None:
         """The file of the kept cuts that cells of people are made by, where there are any."""
         return self._newest("cuts").get("cuts")
+
+    @property
+    def margins_file(self) -> str | None:
+        """The file of what the next view is compared with; none before a release of a version that keeps it."""
+        return self._newest("margins").get("margins")
 
     def membership_files(self, number: int) -> list[str]:
         """The newest files that hold the membership of a release, in their order; later entries may name new ones."""

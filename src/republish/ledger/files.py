@@ -21,7 +21,17 @@ CHUNK = 1 << 20
 AS_IT_WAS = "nothing was committed; the series is as it was"
 
 _RELEASE_FILE = re.compile(r"releases/([0-9]{4,})/((?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*)")
-PRIVATE_KINDS = ("memory", "membership", "scales", "hierarchies", "counts", "compromised", "cuts")
+PRIVATE_KINDS = (
+    "memory",
+    "membership",
+    "scales",
+    "hierarchies",
+    "counts",
+    "compromised",
+    "cuts",
+    "margins",
+    "recodes",
+)
 _PRIVATE_FILE = re.compile(
     rf"private/(?:{'|'.join(PRIVATE_KINDS)})/[0-9]{{4,}}-[0-9a-f]{{16}}[-.\w]*", re.ASCII
 )

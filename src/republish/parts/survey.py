@@ -16,6 +16,7 @@ import polars as pl
 import republish
 from republish.arrays import FloatArray, IntArray
 from republish.errors import LedgerError
+from republish.expect import Margins
 from republish.hierarchies import Hierarchy, compile_tree
 from republish.microdata import MISSING, Axis, Microdata, no_codes, read_view, sensitive_codes, whole_of
 from republish.parts.blocks import Block, fact
@@ -44,6 +45,7 @@ class Found:
     columns: tuple[Column1, ...]
     values: pl.Series | None
     shapes: dict[str, Sampled]
+    margins: Margins
     version: str
 
 
@@ -69,7 +71,9 @@ class Surveying:
         if schema.sensitive is not None:
             there = np.bincount(view.codes, minlength=len(view.values)) > 0
             values = view.values.filter(pl.Series(there))
-        yield fact(Found(view.rows, columns, values, shapes_of(view), republish.__version__))
+        yield fact(
+            Found(view.rows, columns, values, shapes_of(view), Margins.of(view), republish.__version__)
+        )
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from republish.policy import Policy
 from republish.publishers import knowing_publishers
 from republish.schema.column_names import listed
 from republish.secret import Secret
+from republish.sources.amended import amended
 from republish.sources.identifiers import normal_texts
 from republish.sources.tables import read_table
 from republish.sources.values import parse
@@ -31,7 +32,10 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
         raise PolicyError(
             f"{policy.publisher.name} makes no use of compromised records; {knowing_publishers()} do"
         )
-    table, wanted = read_table(source), (schema.identifier, schema.sensitive.name, CONFIDENCE)
+    table, wanted = (
+        amended(read_table(source), schema),
+        (schema.identifier, schema.sensitive.name, CONFIDENCE),
+    )
     absent = [name for name in wanted if name not in table.columns]
     if absent:
         raise ViewError(f"compromised records need the columns {listed(wanted)}; {listed(absent)} is missing")

@@ -79,7 +79,8 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
     """
     schema = series.schema
     assert schema.identifier is not None
-    texts = read_identifiers(identifiers, schema.identifier, schema.normal)
+    names = schema.amended.names_of(schema.identifier)
+    texts = read_identifiers(identifiers, schema.identifier, schema.normal, names)
     with series.writing("forget"):
         head = series.ledger.head
         people = series.secret().pseudonyms(texts)

@@ -14,6 +14,8 @@ import polars as pl
 
 from republish.arrays import WordArray
 from republish.errors import Implausible, NothingNew, PolicyError
+from republish.expect.findings import Finding, found_of
+from republish.expect.limits import REFUSE, Expect
 from republish.memory.memory import Memory
 from republish.microdata import Axis
 from republish.schema import NORMAL_FORMS, Schema
@@ -24,8 +26,6 @@ NEW_PEOPLE, FEWER_ROWS, SAME_VIEW = "new-people", "fewer-rows", "same-view"
 MEANT = (NEW_PEOPLE, FEWER_ROWS, SAME_VIEW)
 CROWD = 20
 """Of fewer people a share says nothing."""
-RECOGNISED = 0.1
-PART = 0.5
 _TRIED = 4_000
 _WIDEST = 16
 _SOME, _FEW = 5, 0.02
@@ -49,10 +49,10 @@ class Turnout:
     same: bool = False
 
     @property
-    def of_strangers(self) -> bool:
-        """Whether almost nobody in it is recognised."""
+    def recognised(self) -> float | None:
+        """The share of its people, or of all who are remembered if these are fewer, who are recognised."""
         there = min(self.rows, self.remembered)
-        return (there >= CROWD and self.known < RECOGNISED * there) or self.of_other_spelling
+        return self.known / there if there >= CROWD else None
 
     @property
     def of_other_spelling(self) -> bool:
@@ -60,9 +60,33 @@ class Turnout:
         return self.respelled >= max(_SOME, _FEW * self.tried)
 
     @property
-    def is_part(self) -> bool:
-        """Whether it is empty, or has fewer than half of the rows of the last view."""
-        return not self.rows or (self.last >= CROWD and self.rows < PART * self.last)
+    def growth(self) -> float | None:
+        """Its rows for one of the last view; nothing where that had few."""
+        return self.rows / self.last if self.last >= CROWD else None
+
+    def findings(self, expect: Expect) -> tuple[Finding, ...]:
+        """What is to be warned of or refused; an empty view and people spelled otherwise always are."""
+        rows = f"the view has {self.rows:,} rows, the last release was made of {self.last:,}"
+        people = (
+            f"{self.known:,} of {self.rows:,} people are recognised, and {self.remembered:,} are remembered"
+        )
+        fewer = found_of(expect, "fewer_rows", self.growth, rows)
+        overlap = found_of(expect, "overlap", self.recognised, people)
+        if not self.rows:
+            fewer = [Finding("fewer_rows", None, 0.0, expect.fewer_rows.refuse or 0.0, REFUSE, rows)]
+        if self.of_other_spelling:
+            share = self.known / max(1, min(self.rows, self.remembered))
+            overlap = [Finding("overlap", None, share, expect.overlap.refuse or 0.0, REFUSE, people)]
+        return (*fewer, *found_of(expect, "more_rows", self.growth, rows), *overlap)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What was said of a view that is published: what was `meant`, what was found, and why it is published `anyway`."""
+
+    meant: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    anyway: str | None = None
 
 
 def turnout(people: WordArray, memory: Memory, last: int) -> Turnout:
@@ -91,27 +115,32 @@ def with_spelling(
     return replace(found, respelled=best, tried=len(newcomers), spelling=name)
 
 
-def require_plausible(found: Turnout, meant: Collection[str]) -> tuple[str, ...]:
-    """What had to be meant, and was.
+def require_plausible(
+    found: Turnout, findings: tuple[Finding, ...], meant: Collection[str], anyway: str | None
+) -> Expected:
+    """What was found of the turnout and the columns, what of it had to be meant and was, and why it passed anyway.
 
     Raises:
         NothingNew: it is the view of the last release, and that is not said to be meant.
-        Implausible: the view is empty, a part of the last one, or full of strangers, and that is not said to be meant.
+        Implausible: something is to be refused, and is neither said to be meant nor passed with a reason.
     """
     unknown = set(meant) - set(MEANT)
     if unknown:
         raise PolicyError(f"what is meant is one of {', '.join(MEANT)}; {len(unknown)} others were named")
-    odd = {FEWER_ROWS: found.is_part, NEW_PEOPLE: found.of_strangers, SAME_VIEW: found.same}
     if found.same and SAME_VIEW not in meant:
         raise NothingNew(_same(found))
-    words = []
-    if odd[FEWER_ROWS] and FEWER_ROWS not in meant:
-        words.append(_fewer(found))
-    if odd[NEW_PEOPLE] and NEW_PEOPLE not in meant:
-        words.append(_strangers(found))
-    if words:
-        raise Implausible(". ".join(words) + ". Nothing was written")
-    return tuple(name for name in MEANT if odd[name])
+    if anyway is not None and not anyway.strip():
+        raise PolicyError(
+            "what is published although it was not expected needs a reason; give one, without names"
+        )
+    refused = [one for one in findings if one.refuses]
+    odd = tuple(name for name in _CHECKS if any(one.check == _CHECKS[name] for one in refused))
+    passed = tuple(name for name in odd if name in meant)
+    left = tuple(one for one in findings if one.check not in [_CHECKS[name] for name in passed])
+    others = [one for one in left if one.refuses]
+    if others and anyway is None:
+        raise Implausible(". ".join(_refusals(found, others)) + ". Nothing was written")
+    return Expected((*passed, SAME_VIEW) if found.same else passed, left, anyway if others else None)
 
 
 def spelled_alike(axes: Iterable[Axis], values: pl.Series, schema: Schema) -> dict[str, int]:
@@ -131,6 +160,25 @@ def _same(found: Turnout) -> str:
         f"nothing new: the last release was made of this very view, {found.rows:,} rows, and nothing was written. "
         f"If a release is to tell that nothing changed, say that it is meant: {_meant(SAME_VIEW)}"
     )
+
+
+_CHECKS = {NEW_PEOPLE: "overlap", FEWER_ROWS: "fewer_rows"}
+
+
+def _refusals(found: Turnout, refused: list[Finding]) -> list[str]:
+    """What is wrong with a view and how it is published all the same."""
+    own = {"fewer_rows": _fewer, "overlap": _strangers}
+    words = [own[name](found) for name in own if any(one.check == name for one in refused)]
+    others = [one.sentence() for one in refused if one.check not in own]
+    if others:
+        words.append(
+            f"a view must be like the last one as far as [expect] of series.toml says; {'; '.join(others)}. Check the "
+            f"file and its source; if it is right, say why: {_ANYWAY}"
+        )
+    return words
+
+
+_ANYWAY = '--expect-anyway REASON, in Python expect_anyway="REASON"'
 
 
 def _fewer(found: Turnout) -> str:

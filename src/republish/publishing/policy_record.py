@@ -37,7 +37,8 @@ def require_as_recorded(policy: Policy, releases: Sequence[Entry]) -> None:
     if not is_as_recorded(policy, releases):
         raise PolicyError(
             f"the policy is frozen after the first release, and {FILE}, a hierarchy or the knowledge differs from what "
-            "the ledger recorded; put it back, add leaves with `republish amend`, or start a new series"
+            "the ledger recorded; put it back. `republish amend` adds leaves to a hierarchy, and drops, renames or "
+            "recodes columns of the source; for anything else start a new series and adopt the releases of this one"
         )
 
 

@@ -1,4 +1,4 @@
-"""What is kept in private of a release: scales, membership, memory, counts, and what outsiders know of people."""
+"""What is kept in private of a release: scales, margins, membership, memory, counts, what outsiders know of people."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from republish.expect.margins import Margins
 from republish.release.domains import Scales
 from republish.schema import Schema
 from republish.sources.paths import write_parquet
@@ -58,3 +59,10 @@ def write_private_table(draft: Draft, kind: str, table: pl.DataFrame) -> str:
     path = draft.private_file(kind)
     write_parquet(table, path)
     return draft.name(path)
+
+
+def with_margins(series: Series, draft: Draft, margins: Margins, kept: dict[str, Any]) -> dict[str, Any]:
+    """Write what the next view is compared with; return what the ledger keeps with it. The last one's is erased."""
+    path, last = draft.private_file("margins", ".json"), series.ledger.entries().margins_file
+    path.write_text(json.dumps(margins.document(), ensure_ascii=False), encoding="utf-8")
+    return kept | {"margins": draft.name(path), "erased": [*kept["erased"], *([last] if last else [])]}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from republish.expect.findings import Finding
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
@@ -30,6 +31,7 @@ class ReleaseOptions:
     meant: Collection[str] = ()
     truth: Sequence[Any] = ()
     corrects: int | None = None
+    expect_anyway: str | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class AdoptOptions:
     dry_run: bool = False
     groups: str | None = None
     meant: Collection[str] = ()
+    expect_anyway: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,10 @@ class Published:
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
-    later release. `alike` counts values of columns that are others but for case and blanks. Of a dry run, `sample` is
-    the head of every table. `adopted` tells of a release of another tool, `corrects` of the release that this one takes
-    the place of.
+    later release. `findings` are figures of the view that broke a limit of `[expect]`; `expect_anyway` is why it was
+    published although some of them refuse it. `alike` counts values of columns that are others but for case and
+    blanks. Of a dry run, `sample` is the head of every table. `adopted` tells of a release of another tool, `corrects`
+    of the release that this one takes the place of.
     """
 
     number: int
@@ -104,6 +108,8 @@ class Published:
     adopted: Adopted | None = None
     corrects: Correction | None = None
     alike: dict[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    expect_anyway: str | None = None
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -132,6 +138,10 @@ class Published:
             document["alike"] = self.alike
         if self.meant:
             document["meant"] = list(self.meant)
+        if self.findings:
+            document["findings"] = [one.as_dict() for one in self.findings]
+        if self.expect_anyway is not None:
+            document["expect_anyway"] = self.expect_anyway
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
 
     _repr_html_ = html_of("published_html")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import polars as pl
 
 from republish.arrays import BoolArray
+from republish.expect import Margins
+from republish.expect import compare as compare_margins
 from republish.grouping import Grouping
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
@@ -26,6 +28,7 @@ from republish.publishing.compromised_records import compromised_table, with_com
 from republish.publishing.correction import Correction, learned, require_correctable
 from republish.publishing.led_batches import led_batches
 from republish.publishing.plausibility import (
+    Expected,
     Turnout,
     require_plausible,
     spelled_alike,
@@ -33,7 +36,12 @@ from republish.publishing.plausibility import (
     with_spelling,
 )
 from republish.publishing.policy_record import policy_record, require_another_release
-from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
+from republish.publishing.private_files import (
+    needs_fresh_base,
+    with_margins,
+    write_private,
+    write_private_table,
+)
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
@@ -81,12 +89,14 @@ class Maker(ABC):
     arrivals: Arrivals
     view_digest: str
     """Of the whole view, once it was read; see `publishing/view_digest.py`."""
+    margins: Margins
     waiting = 0
     """People of the view who are left out of the release, as if not in it, and come with a later one."""
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
-        self.policy, self.schema = series.policy, series.schema
+        self.policy = series.policy
+        self.schema = replace(series.schema, amended=series.schema.amended.of_today())
         records = series.records
         self.number = len(records) + 1
         self.adopted = sum(entry.adopted for entry in records)
@@ -96,7 +106,7 @@ class Maker(ABC):
 
     @abstractmethod
     def read(self, view: Any) -> Turnout:
-        """Read the view and what is remembered; return who turned out."""
+        """Read the view, its margins, and what is remembered; return who turned out."""
 
     @abstractmethod
     def group(self) -> None:
@@ -150,6 +160,7 @@ class OneProcess(Maker):
             self.policy.gate.require_views(len(self.options.truth) + 1, self.number)
         self.step(STEPS[0])
         self.view = read_view(view, self.schema, series.known_values() if self.number > 1 else None)
+        self.margins = Margins.of(self.view).lacking(self.schema.amended.absent)
         require_publishable(self.schema, shapes_of(self.view))
         self.raw, self.memory = self.view.pseudonymous(self.secret), series.memory()
         assert self.raw.people is not None
@@ -324,18 +335,25 @@ def publish(
         with maker.open:
             found = maker.read(view)
             found = replace(found, same=is_of_last(maker.view_digest, records))
-            meant = require_plausible(found, options.meant)
+            expected = _expected(maker, found)
             crash_points.reach("view-read")
             maker.group()
             crash_points.reach("grouped")
             with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
+                done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
                 if not dry_run:
                     _committed(maker, draft, done, head)
     return done
 
 
-def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:
+def _expected(maker: Maker, found: Turnout) -> Expected:
+    """Compare the view with the last one, and refuse what is not expected of it unless that is meant."""
+    expect, options = maker.policy.expectations, maker.options
+    columns = compare_margins(maker.margins, maker.series.margins(), expect)
+    return require_plausible(found, (*found.findings(expect), *columns), options.meant, options.expect_anyway)
+
+
+def _made(maker: Maker, draft: Draft, as_of: str, rows: int, expected: Expected) -> Published:
     """Write the pieces, check them as they lie there, measure them, and ask the gate."""
     pieces = maker.write(draft, as_of)
     verification = maker.checked_pieces(pieces).with_checks(*maker.of_whole(pieces))
@@ -358,7 +376,9 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, .
         folder=None if maker.options.dry_run else maker.series.ledger.layout.release(maker.number),
         gate=maker.judge(),
         corrects=maker.correction(),
-        meant=meant,
+        meant=expected.meant,
+        findings=expected.findings,
+        expect_anyway=expected.anyway,
         waiting=maker.waiting,
         two_tables=maker.counts(),
         alike=maker.alike(),
@@ -371,7 +391,7 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     if done.gate is not None:
         done.gate.require()
     crash_points.reach("gated")
-    kept = maker.keep(draft, done)
+    kept = with_margins(maker.series, draft, maker.margins, maker.keep(draft, done))
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
     payload = done.as_dict() | kept | policy_record(maker.policy) | {VIEW_DIGEST: maker.view_digest}

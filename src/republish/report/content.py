@@ -17,6 +17,7 @@ from republish.report.facts import ReleaseFacts, SeriesFacts
 from republish.report.sentences import (
     adversary_sentence,
     assumptions,
+    events,
     statements,
     strongest,
     strongest_first,
@@ -52,6 +53,7 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
             for one in facts.releases
             if one.adopted
         ],
+        "events": events(facts),
         "checks": checks_over_time(facts.releases),
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),

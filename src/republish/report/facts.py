@@ -14,6 +14,7 @@ from republish.ledger.entries import LedgerEntries
 from republish.publishers import parameters_of
 from republish.publishing.limits import limits_of
 from republish.publishing.policy_record import is_as_recorded
+from republish.publishing.schema_changes import sentence_of
 from republish.verify.promises import meaning_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class ReleaseFacts:
     two_tables: dict[str, Any] | None = None
     adopted: dict[str, Any] | None = None
     alike: dict[str, int] | None = None
+    findings: list[dict[str, Any]] | None = None
+    expect_anyway: str | None = None
 
     @property
     def published(self) -> int:
@@ -71,8 +74,9 @@ class SeriesFacts:
     `name` is the folder's. `promises` holds `one_table` (text), `series` (texts), `meanings` (a sentence for each),
     `not_promised` (sentences), and `when_published` where something is checked only then. `gate` holds the gate's
     attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
-    shows to be wrong. `current` runs parallel to `assessments`, of which the newest is the last. `form` is that of two
-    tables with a `sentence` on it, `None` for one table.
+    shows to be wrong. `changes` says how views are read otherwise than at first, and why. `current` runs parallel to
+    `assessments`, of which the newest is the last. `form` is that of two tables with a `sentence` on it, `None` for one
+    table.
     """
 
     name: str
@@ -90,6 +94,7 @@ class SeriesFacts:
     amended: int
     problems: list[str]
     current: list[bool]
+    changes: list[dict[str, str]]
     form: dict[str, Any] | None = None
 
     @property
@@ -136,9 +141,14 @@ def facts_of(series: Series) -> SeriesFacts:
         assessments=found,
         created_at=entries[0].recorded_at,
         one_table=policy.one_table,
-        amended=sum(entry.kind == "amend" for entry in entries),
+        amended=sum(entry.kind == "amend" and "hierarchy" in entry.payload for entry in entries),
         problems=[*faults_in(records, head), *_problems(policy, releases)],
         current=[one.holds_at(entries) for one in found],
+        changes=[
+            {"when": entry.recorded_at, "what": sentence_of(change), "reason": entry.payload["reason"]}
+            for entry in entries
+            for change in entry.payload.get("changes", ())
+        ],
         form=None if policy.form is None else policy.form.document() | {"sentence": policy.form.sentence()},
     )
 
@@ -206,6 +216,8 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             two_tables=payload.get("two_tables"),
             adopted=payload.get("adopted"),
             alike=payload.get("alike"),
+            findings=payload.get("findings"),
+            expect_anyway=payload.get("expect_anyway"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

@@ -213,6 +213,18 @@ def assumptions(facts: SeriesFacts) -> list[str]:
     return said
 
 
+def events(facts: SeriesFacts) -> list[str]:
+    """What happened besides releases as they were expected: how views are read since, and why one was published."""
+    return [
+        *(f"{day(one['when'])}: {one['what']}. Reason: {one['reason']}" for one in facts.changes),
+        *(
+            f"Release {one.number} was published although its view was not expected. Reason: {one.expect_anyway}"
+            for one in facts.releases
+            if one.expect_anyway is not None
+        ),
+    ]
+
+
 def until(facts: SeriesFacts) -> list[str]:
     """Until when the report holds."""
     if facts.last is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from republish.schema.amendments import Amendments
 from republish.schema.columns import KINDS, PUBLISH, Category, Column, Date, Number, Ordered
 from republish.schema.files import read_schema, schema_from_mapping, schema_to_mapping
 from republish.schema.schema import DROP_POINT_ZERO, NORMAL_FORMS, ROLES, Schema
@@ -12,6 +13,7 @@ __all__ = [
     "NORMAL_FORMS",
     "PUBLISH",
     "ROLES",
+    "Amendments",
     "Category",
     "Column",
     "Date",

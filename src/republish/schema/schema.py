@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from republish.errors import SchemaError
 from republish.hierarchies import Hierarchy
+from republish.schema.amendments import Amendments
 from republish.schema.column_names import listed, require_names
 from republish.schema.columns import PUBLISH, Category, Column
 
@@ -31,7 +32,8 @@ class Schema:
     `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
     insensitive columns that may be published although their values look as if they named people. `normal` is the form
     in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
-    `labels` and `descriptions` tell recipients what columns mean, by name; no promise depends on them.
+    `labels` and `descriptions` tell recipients what columns mean, by name; no promise depends on them. `amended` says
+    how views of today are read into the columns of a series; no schema file holds it.
     """
 
     identifier: str | None = None
@@ -44,6 +46,7 @@ class Schema:
     normal: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     descriptions: tuple[tuple[str, str], ...] = ()
+    amended: Amendments = field(default=Amendments(), hash=False)
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Schema:
         normal: Iterable[str] = (),
         labels: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         descriptions: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        amended: Amendments | None = None,
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = Category(sensitive)
@@ -67,6 +71,7 @@ class Schema:
         object.__setattr__(self, "missing", tuple(missing))
         object.__setattr__(self, "dropped", tuple(dropped))
         object.__setattr__(self, "direct", tuple(direct))
+        object.__setattr__(self, "amended", amended or Amendments())
         others = [name for name in self.direct if name not in self.insensitive]
         if others:
             raise SchemaError(
@@ -146,28 +151,64 @@ class Schema:
             sensitive=renewed(self.sensitive) if self.sensitive else None,
         )
 
+    @property
+    def headings(self) -> set[str]:
+        """All headings that a table may have."""
+        return {*self.columns, *self.dropped, *self.amended.headings}
+
+    @property
+    def may_be_absent(self) -> tuple[str, ...]:
+        """The columns without which a series can go on: what is missing in every row."""
+        return (*(column.name for column in self.quasi_identifiers), *self.insensitive)
+
+    def lacking(self, found: Iterable[str]) -> list[str]:
+        """The columns that a table with these headings does not have, and must."""
+        there = {*map(self.amended.column_of, found), *self.amended.optional}
+        return [name for name in self.columns if name not in there]
+
     def require_labels(self, found: Sequence[str]) -> None:
         """Refuse a table whose columns are not exactly those of the schema."""
-        if not set(found) & set(self.columns):  # perhaps a file without a header: its first cells stay unsaid
+        meant = [self.amended.column_of(name) for name in found]
+        if not set(meant) & set(self.columns):  # perhaps a file without a header: its first cells stay unsaid
             raise SchemaError(
                 f"the table has none of the columns of the schema: {listed(self.columns)}; "
                 "a CSV view starts with a line of column names"
             )
         if len(set(found)) < len(found):
             raise SchemaError("two columns of the table have the same name; rename one")
-        known = {*self.columns, *self.dropped}
-        require_names(found, known)
-        unlabelled = [name for name in found if name not in known]
-        if unlabelled:
-            name = unlabelled[0]
-            key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
+        require_names(found, self.headings)
+        twice = [name for name in self.columns if meant.count(name) > 1]
+        if twice:
             raise SchemaError(
-                f"every column needs a role; without one: {listed(unlabelled)}. Add to the schema, for example, "
-                f'[columns.{key}] with role = "drop" to leave it out, or one of {", ".join(ROLES[:4])}'
+                f"a column may be in a table once; {listed(twice)} is there under two names: remove one of them"
             )
-        absent = [name for name in self.columns if name not in found]
+        unlabelled, absent = [name for name in found if name not in self.headings], self.lacking(found)
+        lacking = f"the schema names columns that the table does not have: {listed(absent)}" if absent else ""
+        if unlabelled:
+            also = f"; {lacking}" if absent else ""
+            raise SchemaError(
+                f"every column needs a role; without one: {listed(unlabelled)}{also}. "
+                f"{self._remedy(unlabelled, absent)}"
+            )
         if absent:
-            raise SchemaError(f"the schema names columns that the table does not have: {listed(absent)}")
+            raise SchemaError(f"{lacking}. {self._remedy([], absent)}")
+
+    def _remedy(self, unlabelled: Sequence[str], absent: Sequence[str]) -> str:
+        """What to do about the headings of a table: what may be done depends on whether anything was published."""
+        if self.amended.series is not None:
+            ways = self.amended.remedies(unlabelled, absent, self.may_be_absent)
+            if unlabelled:
+                ways += ". To publish it, begin a new series and adopt the releases of this one: docs/weekly-checks.md"
+            return f"Correct the view; or {ways}" if ways else "Give a view that has them"
+        if not unlabelled:
+            return "Give a table that has them, or take them out of the schema"
+        name = unlabelled[0]
+        key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
+        renamed = f"if it is {listed(absent[:1])}, give it that name; else add" if absent else "Add"
+        return (
+            f"{renamed[:1].upper()}{renamed[1:]} to the schema, for example, "
+            f'[columns.{key}] with role = "drop" to leave it out, or one of {", ".join(ROLES[:4])}'
+        )
 
 
 def _words(

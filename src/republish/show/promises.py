@@ -84,7 +84,13 @@ def words_on_release(document: Mapping[str, Any], keeps_counts: bool) -> list[st
     two = document.get("two_tables")
     found = words_on_groups(document["measures"], bool(two), keeps_counts)
     stale = _words_on_stale(document, two) if two and two.get("stale") else []
-    return [*found, *stale, *words_on_retired(document), *words_on_spelling(document.get("alike") or {})]
+    return [
+        *found,
+        *stale,
+        *words_on_retired(document),
+        *words_on_spelling(document.get("alike") or {}),
+        *words_on_expected(document),
+    ]
 
 
 def words_on_retired(document: Mapping[str, Any]) -> list[str]:
@@ -95,6 +101,13 @@ def words_on_retired(document: Mapping[str, Any]) -> list[str]:
         for check in checks
         if check["promise"].startswith("lifespan=") and "left out" in check["meaning"]
     ]
+
+
+def words_on_expected(document: Mapping[str, Any]) -> list[str]:
+    """How its view differs from the last by more than was expected, and why it was published all the same."""
+    said = [f"warning: {one['says']}" for one in document.get("findings") or ()]
+    reason = document.get("expect_anyway")
+    return said if reason is None else [*said, f"was published although it was not expected: {reason}"]
 
 
 def words_on_spelling(alike: Mapping[str, int]) -> list[str]:

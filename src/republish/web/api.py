@@ -104,6 +104,11 @@ class PublishBody(ViewBody):
         description="What would else be refused as a mistake: almost nobody in the view is recognised; it is empty or "
         "a small part of the last one; it is the last one once more.",
     )
+    expect_anyway: str | None = Field(
+        None,
+        max_length=500,
+        description="Why a view is published that differs from the last by more than [expect] allows; it is recorded.",
+    )
     truth: Truth = Field(
         default_factory=list,
         description="Raw views of all earlier releases, for linkage and presence in the gate.",
@@ -361,12 +366,16 @@ def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
         return JobModel(
-            **job_document(desk.start_dry_run(name, body.upload, body.as_of, body.meant, body.truth))
+            **job_document(
+                desk.start_dry_run(name, body.upload, body.as_of, body.meant, body.truth, body.expect_anyway)
+            )
         )
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
     def publish(name: Name, body: ConfirmBody) -> JobModel:
-        job = desk.start_publish(name, body.upload, body.as_of, body.expected_head, body.meant, body.truth)
+        job = desk.start_publish(
+            name, body.upload, body.as_of, body.expected_head, body.meant, body.truth, body.expect_anyway
+        )
         return JobModel(**job_document(job))
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)

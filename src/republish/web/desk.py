@@ -86,9 +86,11 @@ class Desk(SeriesDesk):
         as_of: str | None = None,
         meant: Sequence[str] = (),
         truth: Sequence[str] = (),
+        expect_anyway: str | None = None,
     ) -> Job:
-        """Everything of a publish but the commit; `meant` and `truth` (uploads) are those of `Series.publish`."""
-        return self._start_writing("dry-run", name, (upload, *truth), as_of, meant)
+        """Everything of a publish but the commit; all but `name` and `upload` are those of `Series.publish`."""
+        said = {"meant": list(meant), "expect_anyway": expect_anyway}
+        return self._start_writing("dry-run", name, (upload, *truth), as_of, said)
 
     def start_publish(
         self,
@@ -98,13 +100,15 @@ class Desk(SeriesDesk):
         expected_head: str | None = None,
         meant: Sequence[str] = (),
         truth: Sequence[str] = (),
+        expect_anyway: str | None = None,
     ) -> Job:
         """Publish a view; all uploads are erased when it has ended.
 
         `expected_head` is `head` in the result of a trial run: with it, nothing is published to a series that has
         changed since.
         """
-        return self._start_writing("publish", name, (upload, *truth), as_of, meant, expected_head)
+        said = {"meant": list(meant), "expect_anyway": expect_anyway}
+        return self._start_writing("publish", name, (upload, *truth), as_of, said, expected_head)
 
     def start_attack(
         self,
@@ -226,7 +230,7 @@ class Desk(SeriesDesk):
         name: str,
         uploads: Sequence[str],
         as_of: str | None,
-        meant: Sequence[str],
+        said: Mapping[str, Any],
         expected: str | None = None,
     ) -> Job:
         job = Job(kind, name)
@@ -241,7 +245,7 @@ class Desk(SeriesDesk):
         view, *truth = used
         task: dict[str, Any] = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
         task |= {"truth": [str(one.path) for one in truth]}
-        task |= {"digest": view.digest, "expected_head": expected, "meant": list(meant)}
+        task |= {"digest": view.digest, "expected_head": expected, **said}
 
         def begin() -> None:
             self._note_upload(name, view)

@@ -14,6 +14,7 @@ import polars as pl
 
 from republish.arrays import IntArray
 from republish.errors import ViewError
+from republish.expect import Margins
 from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
 from republish.memory.memory import KEY
@@ -264,17 +265,21 @@ class InParts(Maker):
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema
-        schema.require_labels(self.mover.columns(view))
+        self.headings = self.mover.columns(view)
+        schema.require_labels(self.headings)
         surveying = Surveying(schema)
-        found = self.mover.facts(self.mover.rows(view, surveying.columns, surveying))
+        columns = schema.amended.found(surveying.columns, self.headings)
+        found = self.mover.facts(self.mover.rows(view, columns, surveying))
         known = self.series.known_values() if self.number > 1 else None
+        self.margins = Margins.together([one.margins for one in found]).lacking(schema.amended.absent)
         return domains_of(found, schema, known)
 
     def _people(self, view: Any) -> tuple[Any, Met]:
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
         domains, parts = self.domains, self.sizes.parts
         task = partial(pseudonymize, domains, self.secret, parts, self.series.row_digests, self.number)
-        rows = self.mover.rows(view, list(domains.schema.columns), task)
+        columns = domains.schema.amended.found(domains.schema.columns, self.headings)
+        rows = self.mover.rows(view, columns, task)
         together = self.policy.publisher.division.together
         meeting = partial(meet_memory, self.number, domains.schema.identifier or "", together)
         memory = self._recalled((), parts)

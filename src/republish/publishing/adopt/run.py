@@ -29,7 +29,7 @@ from republish.publishing.about import Size, about_adopted
 from republish.publishing.adopt.tables import AdoptedTables
 from republish.publishing.as_of import moment_of
 from republish.publishing.policy_record import policy_record, require_as_recorded
-from republish.publishing.private_files import needs_fresh_base, write_private
+from republish.publishing.private_files import needs_fresh_base, with_margins, write_private
 from republish.publishing.result import Adopted, AdoptOptions, Published
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
@@ -181,7 +181,9 @@ class _Adoption(AdoptedTables):
             measures=measures,
             verification=self.checked.verification,
             folder=None if dry_run else series.ledger.layout.release(self.number),
-            meant=self.meant,
+            meant=self.expected.meant,
+            findings=self.expected.findings,
+            expect_anyway=self.expected.anyway,
             two_tables=TwoTableCounts.of(release) if not isinstance(release, Release) else None,
             adopted=self._adopted(kept, left_out),
         )
@@ -246,7 +248,9 @@ class _Adoption(AdoptedTables):
             self.after.seen_in(self.number).write(path)
             memory = {**earlier, draft.name(path): self.seen.size}
         scales = Scales.of(self.view), self.schema
-        return write_private(self.series, draft, scales, self.after.counts, draft.name(membership), memory)
+        kept = write_private(self.series, draft, scales, self.after.counts, draft.name(membership), memory)
+        kept |= {"lacking": self.lacking} if self.lacking else {}
+        return with_margins(self.series, draft, self.margins, kept)
 
 
 _SIGNED = ("m-invariance", "weak-m-invariance", "tau-safety")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from republish.attacks.matching.fitting import fitting
 from republish.attacks.matching.foreign_batches import placed_in_batches, read_foreign_batches
 from republish.attacks.matching.other_tools import assigned, foreign_release
 from republish.errors import PolicyError, ViewError
+from republish.expect import Margins, compare
 from republish.grouping import Grouping
 from republish.microdata import INTERVAL, Axis, read_view, sensitive_codes
-from republish.publishing.plausibility import require_plausible, turnout, with_spelling
+from republish.publishing.plausibility import Expected, require_plausible, turnout, with_spelling
 from republish.publishing.result import AdoptOptions
 from republish.release.cells import Cells
 from republish.release.release import Release, plain_numbers
@@ -47,17 +48,19 @@ class AdoptedTables:
 
     def read(self, tables: Sequence[Any], view: Any, options: AdoptOptions) -> AnyRelease:
         """Read the view, and the tables as a release in its coordinates."""
-        groups, meant = options.groups, options.meant
+        groups = options.groups
         if not 1 <= len(tables) <= 2:
             raise PolicyError(f"a release is one table, or two, people and values; {len(tables)} were given")
         known = self.series.known_values() if self.number > 1 else None
+        tables = (self._with_lacking(tables[0], view), *tables[1:])
         names = None
         if groups is not None:
             view, names = self._split(view, groups)
         raw = read_view(view, self.schema, known)
         self.view, self.memory = raw.pseudonymous(self.secret), self.series.memory()
         assert raw.identifiers is not None
-        self.meant = self._plausible(raw.identifiers, meant)
+        self.margins = Margins.of(raw).lacking(self.schema.amended.optional)
+        self.expected = self._plausible(raw.identifiers, options)
         if names is not None:  # the rows of the view are in the order of pseudonyms now
             names = names.gather(order_of(self.secret.pseudonyms(raw.identifiers)))
         if len(tables) == 1:
@@ -71,8 +74,23 @@ class AdoptedTables:
             )
         return release
 
-    def _plausible(self, identifiers: pl.Series, meant: Collection[str]) -> tuple[str, ...]:
-        """Refuse what would be refused of a view to be published; return what is meant of it."""
+    def _with_lacking(self, table: Any, view: Any) -> pl.DataFrame:
+        """The table with columns of the schema that were not published then: neither it nor its view has them.
+
+        They say nothing of anybody.
+        """
+        schema = self.schema
+        shown, raw = (read_table(one, schema.missing) for one in (table, view))
+        spelled = {name.removesuffix("_lo").removesuffix("_hi") for name in shown.columns}
+        here = {schema.amended.column_of(name) for name in raw.columns}
+        self.lacking = [name for name in schema.may_be_absent if name not in here | spelled]
+        before = (*schema.amended.before, *self.lacking)
+        self.schema = replace(schema, amended=replace(schema.amended, before=before))
+        quasi = [c.name for c in schema.quasi_identifiers if c.name in self.lacking]
+        return shown.with_columns(pl.lit("*").alias(name) for name in quasi)
+
+    def _plausible(self, identifiers: pl.Series, options: AdoptOptions) -> Expected:
+        """Refuse what would be refused of a view to be published; return what was found and is meant of it."""
         people = self.view.people
         assert people is not None
         records = self.series.records
@@ -80,7 +98,9 @@ class AdoptedTables:
         if not found.known:
             require_whole(identifiers, self.schema)
         found = with_spelling(found, people, identifiers, self.secret, self.memory)
-        return require_plausible(found, meant)
+        expect = self.policy.expectations
+        findings = (*found.findings(expect), *compare(self.margins, self.series.margins(), expect))
+        return require_plausible(found, findings, options.meant, options.expect_anyway)
 
     def _one_table(self, table: Any, names: pl.Series | None) -> Release:
         schema = self.schema

@@ -60,6 +60,7 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             dry_run=task["kind"] == "dry-run",
             progress=step,
             meant=task.get("meant", ()),
+            expect_anyway=task.get("expect_anyway"),
             truth=[Path(one) for one in task.get("truth", ())],
         )
         note = note_since(series, known)

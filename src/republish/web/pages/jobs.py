@@ -42,6 +42,7 @@ class _Trial:
     upload: str
     as_of: str
     meant: tuple[str, ...] = ()
+    expect_anyway: str | None = None
     truth: tuple[str, ...] = ()
 
 
@@ -97,14 +98,15 @@ class JobPages(Page):
         """Start a trial run as of a date; one that cannot be is asked for again, and the file is kept."""
         name, upload, as_of = request.path_params["name"], request.path_params["upload"], text(form, "as_of")
         meant = tuple(one for one in MEANT if one in form.getlist("meant"))
+        anyway = text(form, "expect_anyway").strip() or None
         try:
             with self._truth(form) as truth:
-                job = self.desk.start_dry_run(name, upload, as_of or None, meant, truth)
+                job = self.desk.start_dry_run(name, upload, as_of or None, meant, truth, anyway)
         except NotFound:
             raise
         except RepublishError as problem:
             return self.check(request, said(problem), as_of, status_of(problem))
-        self._trials[job.id] = _Trial(name, upload, as_of, meant, tuple(truth))
+        self._trials[job.id] = _Trial(name, upload, as_of, meant, anyway, tuple(truth))
         for old in list(self._trials)[:-_REMEMBERED]:
             self._trials.pop(old, None)
         return self._to_job(job)
@@ -116,7 +118,9 @@ class JobPages(Page):
         if trial is None or (trial.series, trial.upload) != (name, upload) or not head:
             return self.check(request, _FIRST, "", 409)
         try:
-            job = self.desk.start_publish(name, upload, trial.as_of or None, head, trial.meant, trial.truth)
+            job = self.desk.start_publish(
+                name, upload, trial.as_of or None, head, trial.meant, trial.truth, trial.expect_anyway
+            )
         except NotFound:
             raise
         except RepublishError as problem:

@@ -145,6 +145,7 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     ),
     r"--as-of \(in Python as_of\) must be": "the date must be",
     r'say that it is meant: --(new-people|fewer-rows|same-view), in Python meant=\["\1"\]': "say so at the trial run",
+    r'say why: --expect-anyway REASON, in Python expect_anyway="REASON"': "say why at the trial run",
     r", or have it wait with --wait SECONDS": "",
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",

@@ -69,13 +69,13 @@ def compare(schema: Schema, view: Path, known: pl.Series | None) -> dict[str, An
     else:
         problems += [] if words is None else [words]
     expected = list(schema.columns)
-    labelled = {*expected, *schema.dropped}
+    labelled = schema.headings
     others = sum(column not in labelled for column in found)
     return {
         "rows": rows,
         "expected": expected,
         "found": [column for column in found if column in labelled],
-        "missing": [column for column in expected if column not in found],
+        "missing": schema.lacking(found),
         "others": others,
         "extra": [_count(others)] if others else [],
         "problems": problems,
@@ -85,12 +85,12 @@ def compare(schema: Schema, view: Path, known: pl.Series | None) -> dict[str, An
 
 def _unknown(schema: Schema, found: list[str]) -> str | None:
     """What is wrong with the names, as far as the schema does not know them."""
-    others = sum(column not in {*schema.columns, *schema.dropped} for column in found)
-    if not set(found) & set(schema.columns):
+    others = sum(column not in schema.headings for column in found)
+    if not {schema.amended.column_of(name) for name in found} & set(schema.columns):
         return f"{_NONE_THERE} It has {_count(others)}"
     if not others:
         return None
-    absent = [column for column in schema.columns if column not in found]
+    absent = schema.lacking(found)
     return (
         f"the file has {_count(others)} that this series does not know; remove or rename "
         f"{'it' if others == 1 else 'them'}"

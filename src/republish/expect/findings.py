@@ -1,0 +1,121 @@
+"""How a view differs from the last one by more than is expected; figures and columns, never a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from republish.arrays import FloatArray
+from republish.expect.limits import AT_LEAST, REFUSE, Expect
+from republish.expect.margins import Margin, Margins
+from republish.schema.column_names import listed
+
+ENOUGH = 100
+"""Of fewer rows the shares of a column say nothing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A figure of a view that breaks a limit of `[expect]`: its name, the column if it is of one, and what it says."""
+
+    check: str
+    column: str | None
+    figure: float
+    limit: float
+    severity: str
+    says: str
+
+    @property
+    def refuses(self) -> bool:
+        return self.severity == REFUSE
+
+    def sentence(self) -> str:
+        """What was found, with the limit."""
+        bound = "at least" if self.check in AT_LEAST else "at most"
+        return (
+            f"{self.says} ({self.check.replace('_', ' ')} {self.figure:.3g}, expected {bound} {self.limit:g})"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON document."""
+        return asdict(self) | {"says": self.sentence()}
+
+
+def found_of(
+    expect: Expect, check: str, figure: float | None, says: str, column: str | None = None
+) -> list[Finding]:
+    """The finding that a figure makes, where it breaks a limit; none of no figure."""
+    broken = None if figure is None else expect.broken(check, figure)
+    if broken is None or figure is None:
+        return []
+    return [Finding(check, column, round(float(figure), 6), broken[1], broken[0], says)]
+
+
+def compare(view: Margins, last: Margins | None, expect: Expect) -> tuple[Finding, ...]:
+    """What is to be warned of or refused of the columns of a view; columns that either lacks are not compared."""
+    if last is None or min(view.rows, last.rows) < ENOUGH:
+        return ()
+    both = {name: (view.columns[name], last.columns[name]) for name in view.columns if name in last.columns}
+    each = [one for name, (now, then) in both.items() for one in _of_column(expect, name, now, then)]
+    return (*each, *_types(expect, both))
+
+
+def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator[Finding]:
+    column = f"column {listed([name])}"
+    share, before = now.missing / now.cells, then.missing / then.cells
+    says = f"{column}: {share:.1%} of the cells are missing, {before:.1%} in the last view"
+    yield from found_of(expect, "missing", share - before, says, name)
+    if min(now.filled, then.filled) < ENOUGH:
+        return
+    if now.labels is not None and then.labels is not None:
+        fresh = [rows for label, rows in now.labels.items() if label not in then.labels]
+        some = f"{len(fresh):,} values" if len(fresh) != 1 else "1 value"
+        says = f"{column}: {sum(fresh):,} of {now.filled:,} rows hold one of {some} that the last view did not have"
+        yield from found_of(expect, "new_categories", sum(fresh) / now.filled, says, name)
+        says = f"{column}: the shares of its values are not those of the last view"
+        yield from found_of(expect, "shift", _shift(now, then), says, name)
+    factor = _factor(now.quartiles, then.quartiles)
+    if factor is not None:
+        times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+        says = f"{column}: its quartiles are {times} times those of the last view; check the unit"
+        yield from found_of(expect, "units", max(factor, 1 / factor), says, name)
+
+
+def _types(expect: Expect, both: dict[str, tuple[Margin, Margin]]) -> Iterator[Finding]:
+    others = {
+        name: (now.looks, then.looks)
+        for name, (now, then) in both.items()
+        if now.looks and then.looks and now.looks != then.looks
+    }
+    said = "; ".join(
+        f"column {listed([name])} holds {now} and held {then}" for name, (now, then) in others.items()
+    )
+    yield from found_of(expect, "types", len(others), f"{said}; check how they are written")
+
+
+def _shift(now: Margin, then: Margin) -> float:
+    """The total variation between two columns of labels, less what two draws of one distribution show on average."""
+    assert now.labels is not None and then.labels is not None
+    names = sorted({*now.labels, *then.labels})
+    counts = np.array([[one.labels.get(name, 0) for name in names] for one in (now, then)], dtype=np.float64)  # type: ignore[union-attr]
+    rows = counts.sum(axis=1, keepdims=True)
+    shares, pooled = counts / rows, counts.sum(axis=0) / rows.sum()
+    chance = 0.5 * np.sqrt(2 / np.pi * pooled * (1 - pooled) * (1 / rows).sum()).sum()
+    return max(0.0, float(0.5 * np.abs(shares[0] - shares[1]).sum() - chance))
+
+
+def _factor(now: FloatArray | None, then: FloatArray | None) -> float | None:
+    """By how much all quartiles grew, or all shrank: the least of their factors; nothing where they went apart."""
+    if now is None or then is None:
+        return None
+    usable = (now != 0) & (then != 0)
+    if not usable.any() or ((now == 0) != (then == 0)).any():
+        return None
+    ratio = now[usable] / then[usable]
+    if (ratio <= 0).any():
+        return None
+    factor = ratio[np.argmin(np.abs(np.log(ratio)))]
+    return float(factor) if (ratio >= 1).all() or (ratio <= 1).all() else None

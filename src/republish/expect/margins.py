@@ -1,0 +1,204 @@
+"""What is kept of a view to compare the next one with: of every column what it counts alone, and no row.
+
+Counts add up over the parts of a view, so that one made in parts has the same margins as one that was read as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from republish.arrays import FloatArray
+from republish.microdata import MISSING, Axis, Microdata
+from republish.schema import Date, Number
+from republish.sources.values import as_text
+
+NUMBERS, DATES, TRUTH, TEXTS = "numbers", "dates", "truth values", "texts"
+_STEPS, _ZERO = 8, 1 << 14  # bins for each doubling of a number; where the exponent 0 lies
+_MOST = 1_000
+"""Different values of an insensitive column beyond which they are not counted."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Cells of a column, those missing, what the others look like, and how many there are of each.
+
+    `labels` counts texts; `sizes` counts numbers by sign and size, in steps of a ninth; `None` where neither is kept.
+    """
+
+    cells: int
+    missing: int
+    looks: str | None = None
+    labels: Mapping[str, int] | None = None
+    sizes: Mapping[int, int] | None = None
+
+    @property
+    def filled(self) -> int:
+        return self.cells - self.missing
+
+    @property
+    def quartiles(self) -> FloatArray | None:
+        """The quartiles of a column of numbers, each right to a few percent."""
+        if not self.sizes:
+            return None
+        bins = np.array(list(self.sizes), dtype=np.int64)
+        values = np.sign(bins) * 2.0 ** ((np.abs(bins) - _ZERO) / _STEPS)
+        order = np.argsort(values)
+        upto = np.cumsum(np.array(list(self.sizes.values()))[order])
+        places = np.searchsorted(upto, np.array([0.25, 0.5, 0.75]) * upto[-1])
+        return np.asarray(values[order][places], dtype=np.float64)
+
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"cells": self.cells, "missing": self.missing, "looks": self.looks}
+        if self.labels is not None:
+            found["labels"] = dict(self.labels)
+        if self.sizes is not None:
+            found["sizes"] = list(self.sizes.items())
+        return found
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The margins of a view by column; a column that the source does not have any more is not among them."""
+
+    rows: int
+    columns: Mapping[str, Margin]
+
+    @classmethod
+    def of(cls, view: Microdata) -> Margins:
+        """The margins of a view, or of a part of one."""
+        schema, columns = view.schema, dict[str, Margin]()
+        for axis, points in zip(view.axes, view.points, strict=True):
+            columns[axis.column.name] = _of_axis(axis, points)
+        if schema.sensitive is not None:
+            columns[schema.sensitive.name] = _of_codes(view)
+        for name in view.insensitive.columns:
+            columns[name] = _of_cells(view.insensitive[name])
+        return cls(view.rows, columns)
+
+    @classmethod
+    def together(cls, parts: Sequence[Margins]) -> Margins:
+        """The margins of a view from those of its parts."""
+        names = parts[0].columns if parts else ()
+        return cls(
+            sum(part.rows for part in parts),
+            {name: _merged([part.columns[name] for part in parts]) for name in names},
+        )
+
+    def lacking(self, names: Iterable[str]) -> Margins:
+        """Without those of these columns in which nothing is but missing cells."""
+        gone = {name for name in names if not self.columns[name].filled}
+        return Margins(self.rows, {name: one for name, one in self.columns.items() if name not in gone})
+
+    def document(self) -> dict[str, Any]:
+        """A JSON document that `from_document` reads."""
+        return {
+            "rows": self.rows,
+            "columns": {name: one.document() for name, one in self.columns.items()},
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Margins:
+        """The margins that were kept."""
+        columns = {
+            name: Margin(**one | ({"sizes": dict(one["sizes"])} if "sizes" in one else {}))
+            for name, one in document["columns"].items()
+        }
+        return cls(document["rows"], columns)
+
+
+def _of_axis(axis: Axis, points: FloatArray) -> Margin:
+    there = points[points > MISSING]
+    missing = len(points) - len(there)
+    if isinstance(axis.column, Date):
+        return Margin(len(points), missing, DATES)
+    if not axis.labels and isinstance(axis.column, Number):
+        return Margin(len(points), missing, NUMBERS, sizes=_sizes(there))
+    counts = np.bincount(there.astype(np.int64), minlength=len(axis.labels))
+    return _of_labels(pl.Series(axis.labels, dtype=pl.String), counts, missing)
+
+
+def _of_codes(view: Microdata) -> Margin:
+    counts = np.bincount(view.codes, minlength=len(view.values))
+    null = view.values.is_null().to_numpy()
+    missing = int(counts[null].sum())
+    values, counts = view.values.filter(pl.Series(~null)), counts[~null]
+    if isinstance(view.schema.sensitive, Date):
+        return Margin(view.rows, missing, DATES)
+    if isinstance(view.schema.sensitive, Number):
+        return Margin(view.rows, missing, NUMBERS, sizes=_sizes(values.to_numpy(), counts))
+    return _of_labels(as_text(values), counts, missing)
+
+
+def _of_labels(labels: pl.Series, counts: Any, missing: int) -> Margin:
+    there = counts > 0
+    found = dict(zip(labels.filter(pl.Series(there)).to_list(), counts[there].tolist(), strict=True))
+    return Margin(int(counts.sum()) + missing, missing, _looks(pl.Series(list(found))), found)
+
+
+def _of_cells(column: pl.Series) -> Margin:
+    filled = column.drop_nulls()
+    rows, missing, looks = len(column), column.null_count(), _looks(filled)
+    if looks == NUMBERS:
+        return Margin(rows, missing, looks, sizes=_sizes(filled.cast(pl.Float64).to_numpy()))
+    counts = filled.cast(pl.String).value_counts(name="rows")
+    if counts.height > _MOST:
+        return Margin(rows, missing, looks)
+    return Margin(rows, missing, looks, dict(counts.iter_rows()))
+
+
+def _looks(cells: pl.Series) -> str | None:
+    """What all cells look like, whatever type the source gave them: CSV gives none; nothing of no cell."""
+    if not len(cells):
+        return None
+    if cells.dtype == pl.Boolean:
+        return TRUTH
+    if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
+        return DATES
+    if cells.dtype.is_numeric() or not cells.cast(pl.String).cast(pl.Float64, strict=False).null_count():
+        return NUMBERS
+    days = cells.cast(pl.String).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    return TEXTS if days.null_count() else DATES
+
+
+def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
+    """How many numbers there are of each sign and size."""
+    number = np.asarray(numbers, dtype=np.float64)
+    number = number[np.isfinite(number)] if counts is None else number
+    with np.errstate(divide="ignore"):
+        size = np.where(number == 0, -_ZERO, np.round(_STEPS * np.log2(np.abs(number))))
+    bins = pl.DataFrame(
+        {
+            "bin": (np.sign(number) * (size + _ZERO)).astype(np.int64),
+            "rows": np.ones(len(number), dtype=np.int64) if counts is None else counts.astype(np.int64),
+        }
+    )
+    return dict(bins.group_by("bin").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0).sort("bin").rows())
+
+
+def _merged(parts: Sequence[Margin]) -> Margin:
+    looks = {part.looks for part in parts if part.looks is not None}
+    filled = [part for part in parts if part.looks is not None]
+    alike = len(looks) == 1
+    labels = _sum(part.labels for part in filled) if alike else None
+    return Margin(
+        sum(part.cells for part in parts),
+        sum(part.missing for part in parts),
+        looks.pop() if alike else TEXTS if looks else None,
+        labels,
+        _sum(part.sizes for part in filled) if alike else None,
+    )
+
+
+def _sum(parts: Iterable[Mapping[Any, int] | None]) -> dict[Any, int] | None:
+    total: Counter[Any] = Counter()
+    for part in parts:
+        if part is None:
+            return None
+        total.update(part)
+    return dict(sorted(total.items()))
