@@ -142,3 +142,10 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_no_schema(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="TOML file"):
         read_schema(tmp_path)
+
+
+def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('[columns.age]\nrole = "quasi-identifier"\nkind = "number"\n')
+    assert read_schema(str(tmp_path / "x.toml")).columns == ("age",)
+    with pytest.raises(SchemaError, match="there is no schema file"):
+        read_schema(str(tmp_path / "y.toml"))

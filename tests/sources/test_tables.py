@@ -171,6 +171,21 @@ class TestMemory:
     def test_a_stream_of_batches_becomes_a_frame(self) -> None:
         assert read_table(pa.table({"id": ["a"]}).to_reader()).rows() == [("a",)]
 
+    def test_whatever_offers_an_arrow_stream_becomes_a_frame(self) -> None:
+        class Offering:
+            def __arrow_c_stream__(self, requested: Any = None) -> Any:
+                return pa.table({"id": ["a"], "age": [1]}).__arrow_c_stream__(requested)
+
+        assert read_table(Offering()).rows() == [("a", 1)]
+
+    def test_a_duckdb_relation_becomes_a_frame(self) -> None:
+        code = (  # in a process of its own: the library says on leaving what it leaks
+            "import duckdb; from republish.sources.tables import read_table\n"
+            "print(read_table(duckdb.sql(\"select 'a' as id, 1 as age, date '2020-01-05' as d\")).rows())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "[('a', 1, datetime.date(2020, 1, 5))]\n"
+
     def test_pandas_missing_values_are_null(self) -> None:
         table = pd.DataFrame(
             {

@@ -22,8 +22,9 @@ _FIELDS = {
 }
 
 
-def read_schema(path: Path) -> Schema:
+def read_schema(path: str | Path) -> Schema:
     """Read `schema.toml`; paths of hierarchies are relative to the file."""
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -45,7 +45,7 @@ class Schema:
     def __init__(
         self,
         identifier: str | None = None,
-        quasi_identifiers: Sequence[Column] = (),
+        quasi_identifiers: Sequence[Column | str] = (),
         sensitive: Column | str | None = None,
         insensitive: Iterable[str] = (),
         missing: Iterable[str] = (),
@@ -53,15 +53,14 @@ class Schema:
         direct: Iterable[str] = (),
         normal: Iterable[str] = (),
     ) -> None:
-        if isinstance(sensitive, str):
-            sensitive = Category(sensitive)
         object.__setattr__(self, "identifier", identifier)
-        object.__setattr__(self, "quasi_identifiers", tuple(quasi_identifiers))
-        object.__setattr__(self, "sensitive", sensitive)
-        object.__setattr__(self, "insensitive", tuple(insensitive))
-        object.__setattr__(self, "missing", tuple(missing))
-        object.__setattr__(self, "dropped", tuple(dropped))
-        object.__setattr__(self, "direct", tuple(direct))
+        object.__setattr__(self, "quasi_identifiers", _columns(quasi_identifiers))
+        object.__setattr__(self, "sensitive", _columns([sensitive])[0] if sensitive is not None else None)
+        object.__setattr__(self, "insensitive", _texts("insensitive", insensitive))
+        object.__setattr__(self, "missing", _texts("missing", missing))
+        object.__setattr__(self, "dropped", _texts("dropped", dropped))
+        object.__setattr__(self, "direct", _texts("direct", direct))
+        _texts("identifier", [] if identifier is None else [identifier])
         others = [name for name in self.direct if name not in self.insensitive]
         if others:
             raise SchemaError(
@@ -161,6 +160,31 @@ class Schema:
         absent = [name for name in self.columns if name not in found]
         if absent:
             raise SchemaError(f"the schema names columns that the table does not have: {listed(absent)}")
+
+
+def _columns(given: Iterable[Column | str]) -> tuple[Column, ...]:
+    """The columns; a mere name is a category."""
+    if isinstance(given, str | Column):
+        raise SchemaError("quasi_identifiers is a list of columns or of their names; put [ ] around the one")
+    every = tuple(Category(one) if isinstance(one, str) else one for one in given)
+    odd = {type(one).__name__ for one in every if not isinstance(one, Column)}
+    if odd:
+        raise SchemaError(
+            "a quasi-identifier or sensitive column is Number(name), Ordered(name, order), Category(name), Date(name) "
+            f"or a name, which means a category; found {', '.join(sorted(odd))}"
+        )
+    return every
+
+
+def _texts(what: str, given: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts; a single text would be taken for its letters."""
+    every = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(one, str) for one in every):
+        raise SchemaError(f"{what} of a schema is made of texts: {_TEXTS.get(what, 'a list of names')}")
+    return every
+
+
+_TEXTS = {"identifier": "the name of one column", "missing": 'a list such as ["NA", "?"]'}
 
 
 def _normal(forms: Iterable[str], identifier: str | None) -> tuple[str, ...]:

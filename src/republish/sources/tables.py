@@ -212,6 +212,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
             frame: object = nw.from_native(source, eager_only=True).to_polars()
         except TypeError:
             frame = pl.from_arrow(source) if hasattr(source, "__arrow_c_stream__") else None
+            if isinstance(frame, pl.Series) and frame.dtype == pl.Struct:  # how rows of a stream come
+                frame = frame.struct.unnest()
     except ModuleNotFoundError as problem:
         raise ViewError(f"reading this table needs the package {problem.name}; install it") from None
     except (pl.exceptions.DuplicateError, nw.exceptions.DuplicateError):
@@ -221,8 +223,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
     raise ViewError(
-        "a view is a CSV or Parquet path, the address of a PostgreSQL table, or a pandas, polars or Arrow table; "
-        f"found {type(source).__name__}"
+        "a view is a CSV or Parquet path, the address of a PostgreSQL table, or a pandas, polars or Arrow table or a "
+        f"DuckDB relation; found {type(source).__name__}"
     )
 
 
