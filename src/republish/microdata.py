@@ -22,7 +22,7 @@ from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
 from republish.sources.identifiers import identifiers_of
-from republish.sources.tables import read_table
+from republish.sources.tables import read_raw
 from republish.sources.values import as_text, parse, require_single_values
 
 if TYPE_CHECKING:
@@ -189,8 +189,7 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
 
     `known_values` is the sensitive domain of earlier releases: its codes stay, new values follow.
     """
-    declared = (*schema.quasi_identifiers, schema.sensitive)
-    table = read_table(source, schema.missing, [c.name for c in declared if isinstance(c, Number)])
+    table = read_raw(source, schema)
     schema.require_labels(table.columns)
     table = table.drop(schema.dropped, strict=False)
     require_single_values(table)

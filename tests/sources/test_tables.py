@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from republish.errors import ViewError
+from republish.sources.files.csv_files import _count_cells
 from republish.sources.postgres.address import address_of
-from republish.sources.tables import _count_cells, header, read_table
+from republish.sources.tables import header, read_table
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_a_header_may_hold_quoted_separators_and_line_breaks(view: Path) -> None
         (b"id,age\nSECRETCELL\xe9,1\n", "must be in UTF-8"),
         (b"\xe9,age\n", "must be in UTF-8"),
         (b"id,age\n" + b"a,1\n" * 50_000 + b"SECRETCELL,\xe9\n", "must be in UTF-8"),
-        ("id,age\nSECRETCELL,1\n".encode("utf-16"), "must be in UTF-8"),
+        ("id,age\nSECRETCELL,1\n".encode("utf-16")[:-1], "must be in utf-16, and holds other bytes"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(view: Path, content: bytes, message: str) -> None:

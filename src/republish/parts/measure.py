@@ -339,10 +339,10 @@ def _compared(
     here: Sequence[tuple[int, Sums, Any, Any]],
 ) -> Measures:
     """The measures of a release beside its raw view; `here` are the sums and answers of its shards."""
-    schema.require_labels(mover.columns(view))
-    narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing)
+    schema.require_labels(mover.columns(view, schema))
+    narrow = replace(schema, identifier=None, insensitive=(), dropped=(), direct=(), normal=())
     answering = partial(answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, asked)
-    found = mover.facts(mover.rows(view, narrow.published_columns, answering))
+    found = mover.facts(mover.rows(view, schema, narrow.published_columns, answering))
     counts = [_added(asked.people, [part[1] for part in found])]
     answers = [_added(asked.people, [part[2] for part in here])]
     counts += [_added(asked.with_values, [part[2] for part in found])]

@@ -16,6 +16,7 @@ from republish.errors import SchemaError
 from republish.hierarchies import Hierarchy
 from republish.schema.column_names import listed, require_names
 from republish.schema.columns import PUBLISH, Category, Column
+from republish.schema.dialect import USUAL, Dialect
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 DROP_POINT_ZERO = "drop-point-zero"
@@ -30,7 +31,8 @@ class Schema:
 
     `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
     insensitive columns that may be published although their values look as if they named people. `normal` is the form
-    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
+    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written. `files`
+    says how the files of views are written.
     """
 
     identifier: str | None = None
@@ -41,6 +43,7 @@ class Schema:
     dropped: tuple[str, ...] = ()
     direct: tuple[str, ...] = ()
     normal: tuple[str, ...] = ()
+    files: Dialect = USUAL
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class Schema:
         dropped: Iterable[str] = (),
         direct: Iterable[str] = (),
         normal: Iterable[str] = (),
+        files: Dialect = USUAL,
     ) -> None:
         object.__setattr__(self, "identifier", identifier)
         object.__setattr__(self, "quasi_identifiers", _columns(quasi_identifiers))
@@ -60,6 +64,7 @@ class Schema:
         object.__setattr__(self, "missing", _texts("missing", missing))
         object.__setattr__(self, "dropped", _texts("dropped", dropped))
         object.__setattr__(self, "direct", _texts("direct", direct))
+        object.__setattr__(self, "files", files)
         _texts("identifier", [] if identifier is None else [identifier])
         others = [name for name in self.direct if name not in self.insensitive]
         if others:

@@ -56,9 +56,10 @@ def identifiers_of(column: pl.Series, forms: Sequence[str] = ()) -> pl.Series:
     return texts
 
 
-def read_identifiers(source: Any, name: str, forms: Sequence[str] = ()) -> pl.Series:
-    """The identifiers in a table's column of that name, each once."""
-    table = read_table(source)
+def read_identifiers(source: Any, schema: Schema) -> pl.Series:
+    """The identifiers in the table's column of that role, each once; a file is written as the schema says."""
+    name, forms = schema.identifier or "", schema.normal
+    table = read_table(source, files=schema.files)
     if name not in table.columns:
         raise ViewError(f"a list of people must have a column {name}, with that name in its first line")
     listed = table[name].drop_nulls()

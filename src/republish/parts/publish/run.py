@@ -257,9 +257,9 @@ class InParts(Maker):
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema
-        schema.require_labels(self.mover.columns(view))
+        schema.require_labels(self.mover.columns(view, schema))
         surveying = Surveying(schema)
-        found = self.mover.facts(self.mover.rows(view, surveying.columns, surveying))
+        found = self.mover.facts(self.mover.rows(view, schema, surveying.columns, surveying))
         known = self.series.known_values() if self.number > 1 else None
         return domains_of(found, schema, known)
 
@@ -267,7 +267,7 @@ class InParts(Maker):
         """Everyone in the view with what is remembered of her, kept for the steps that follow."""
         domains, parts = self.domains, self.sizes.parts
         task = partial(pseudonymize, domains, self.secret, parts, self.series.row_digests, self.number)
-        rows = self.mover.rows(view, list(domains.schema.columns), task)
+        rows = self.mover.rows(view, domains.schema, list(domains.schema.columns), task)
         together = self.policy.publisher.division.together
         meeting = partial(meet_memory, self.number, domains.schema.identifier or "", together)
         memory = self._recalled((), parts)
