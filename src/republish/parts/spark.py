@@ -13,6 +13,7 @@ from republish.errors import LedgerError, ViewError
 from republish.parts.blocks import FACT, PROBLEM, Block, Chunk, Guarded, Task, facts_of, in_order
 from republish.parts.engine import PART_ROWS, Engine
 from republish.schema import Dialect, Schema
+from republish.schema.dialect import UTF_8
 from republish.sources.files.csv_files import SEPARATORS
 from republish.sources.files.formats import ENDINGS
 
@@ -120,7 +121,6 @@ class SparkMover:
         options = {
             "header": True,
             "sep": _separator(str(first[0]) if first else "", files.separator),
-            "encoding": files.encoding,
             "multiLine": True,
             "escape": '"',
             "mode": "PERMISSIVE",
@@ -142,11 +142,7 @@ class SparkMover:
                 "with --engine spark a view is a DataFrame or a file; publish from a database without an engine, or "
                 "read the table with spark.read.jdbc and give the DataFrame to Series.publish"
             )
-        if path.lower().endswith(ENDINGS[2:]):
-            raise ViewError(
-                "with --engine spark a view is a DataFrame, a CSV or a Parquet file; write the workbook or the file of "
-                "a statistical package as one of these, or publish it without an engine"
-            )
+        _require_readable(path, files)
         try:
             if path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".txt")):
                 return self._csv(path, files)
@@ -156,6 +152,20 @@ class SparkMover:
                 f"Spark cannot read the view ({type(problem).__name__}); it must be a Spark DataFrame, or the path of "
                 "a CSV or Parquet file that all executors see. Nothing was written"
             ) from None
+
+
+def _require_readable(path: str, files: Dialect) -> None:
+    """Refuse what Spark cannot read, or would read with other letters."""
+    if path.lower().endswith(ENDINGS[2:]):
+        raise ViewError(
+            "with --engine spark a view is a DataFrame, a CSV or a Parquet file; write the workbook or the file of a "
+            "statistical package as one of these, or publish it without an engine"
+        )
+    if files.encoding != UTF_8 and path.lower().endswith((".csv", ".csv.gz", ".txt")):
+        raise ViewError(
+            f"with --engine spark a CSV file must be in UTF-8; [files] of the schema says {files.encoding}. Convert "
+            "it, for example with iconv, and remove encoding from [files], or publish it without an engine"
+        )
 
 
 def _separator(line: str, said: str | None) -> str:

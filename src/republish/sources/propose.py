@@ -11,7 +11,7 @@ import polars as pl
 from republish.errors import SchemaError, ViewError
 from republish.schema import Category, Column, Date, Number, Schema
 from republish.schema.column_names import listed
-from republish.schema.dialect import ISO, USUAL, Dialect
+from republish.schema.dialect import USUAL, Dialect
 from republish.schema.table_schema import TableSchema
 from republish.sources.columns.looks import looks
 from republish.sources.columns.understood import Understood, understand
@@ -73,7 +73,7 @@ def propose(source: Any) -> list[Proposal]:
     return [
         replace(
             p if p in chosen else _second(p),
-            looks=looks(table[p.name], understood.forms.get(p.name, ISO), comma),
+            looks=looks(table[p.name], understood.form_of(p.name), comma),
         )
         for p in proposals
     ]

@@ -78,9 +78,7 @@ def write_columns(path: Path, proposals: Sequence[Proposal], understood: Underst
 
 
 def _forms(understood: Understood, name: str) -> str | None:
-    if name in understood.unclear:
-        return " or ".join(understood.unclear[name])
-    form = understood.forms.get(name, ISO)
+    form = understood.form_of(name)
     return None if form == ISO else form
 
 

@@ -70,6 +70,10 @@ class Understood:
         forms = {} if isinstance(files.dates, str) else dict(files.dates)
         return cls(pl.DataFrame(), files, everywhere, forms)
 
+    def form_of(self, name: str) -> str:
+        """The form of a column of days, or all that fit it."""
+        return " or ".join(self.unclear.get(name, (self.forms.get(name, ISO),)))
+
     def for_columns(self, days: Iterable[str], kept: Iterable[str]) -> Dialect:
         """How files are written as far as it concerns these columns of days, and columns that are kept.
 
