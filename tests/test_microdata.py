@@ -166,12 +166,12 @@ class TestIdentifiers:
             read_view(table, SCHEMA)
 
     def test_a_list_of_people_is_the_column_of_that_name_each_once(self) -> None:
-        assert read_identifiers(pl.DataFrame({"id": ["a", "b", "a"], "x": ["b"] * 3}), "id").to_list() == [
+        assert read_identifiers(pl.DataFrame({"id": ["a", "b", "a"], "x": ["b"] * 3}), SCHEMA).to_list() == [
             "a",
             "b",
         ]
         with pytest.raises(ViewError, match="a column id, with that name in its first line"):
-            read_identifiers(pl.DataFrame({"who": [3]}), "id")
+            read_identifiers(pl.DataFrame({"who": [3]}), SCHEMA)
 
 
 class TestNumbers:

@@ -63,6 +63,7 @@ from .requirements import TCloseness as TCloseness
 from .requirements import parse_requirements as parse_requirements
 from .schema import Category as Category
 from .schema import Date as Date
+from .schema import Dialect as Dialect
 from .schema import Number as Number
 from .schema import Ordered as Ordered
 from .schema import Schema as Schema

@@ -23,7 +23,7 @@ from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
 from republish.sources.amended import amended
 from republish.sources.identifiers import identifiers_of
-from republish.sources.tables import read_table
+from republish.sources.tables import read_raw
 from republish.sources.values import as_text, parse, require_single_values
 
 if TYPE_CHECKING:
@@ -190,9 +190,7 @@ def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None
 
     `known_values` is the sensitive domain of earlier releases: its codes stay, new values follow.
     """
-    declared = (*schema.quasi_identifiers, schema.sensitive)
-    numbers = [n for c in declared if isinstance(c, Number) for n in schema.amended.names_of(c.name)]
-    table = read_table(source, schema.missing, numbers)
+    table = read_raw(source, schema)
     schema.require_labels(table.columns)
     table = amended(table, schema).drop(schema.dropped, strict=False)
     require_single_values(table)

@@ -203,6 +203,7 @@ class Policy:
     def _digest_of(self, said: Mapping[str, Any]) -> str:
         document = {key: value for key, value in said.items() if key not in _MAY_CHANGE}
         document["schema"] = deepcopy(document["schema"])
+        document["schema"].pop("files", None)  # an export may change its form, and no promise depends on it
         for settings in document["schema"]["columns"].values():
             for free in ("direct", "label", "description"):  # may come later, and no promise depends on them
                 settings.pop(free, None)

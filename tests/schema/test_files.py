@@ -166,3 +166,10 @@ def test_nobody_is_told_of_a_column_that_is_not_published(tmp_path: Path) -> Non
     text = TOLD + '[columns.name]\nrole = "drop"\nlabel = "Name"\n'
     with pytest.raises(SchemaError, match="has no setting but its role"):
         read_schema(write(tmp_path, text))
+
+
+def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('[columns.age]\nrole = "quasi-identifier"\nkind = "number"\n')
+    assert read_schema(str(tmp_path / "x.toml")).columns == ("age",)
+    with pytest.raises(SchemaError, match="there is no schema file"):
+        read_schema(str(tmp_path / "y.toml"))

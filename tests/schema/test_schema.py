@@ -100,3 +100,28 @@ def test_a_part_of_a_schema_keeps_what_is_told_of_its_columns() -> None:
     schema = Schema("id", [Number("age")], "dx", labels={"dx": "Diagnosis", "age": "Age"})
     assert schema.labels == (("age", "Age"), ("dx", "Diagnosis"))
     assert replace(schema, sensitive=None).labels == (("age", "Age"),)
+
+
+def test_a_mere_name_is_a_category() -> None:
+    assert Schema(quasi_identifiers=["educ"]).quasi_identifiers == (Category("educ"),)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Schema("id", "educ"), "put [ ] around the one"),
+        (lambda: Schema("id", Number("age")), "put [ ] around the one"),
+        (lambda: Schema("id", [3]), "which means a category; found int"),
+        (lambda: Schema("id", ["age"], {"a": 1}), "which means a category; found dict"),
+        (lambda: Schema(["id"], ["age"]), "identifier of a schema is made of texts: the name of one column"),
+        (
+            lambda: Schema("id", ["age"], insensitive="ward"),
+            "insensitive of a schema is made of texts: a list",
+        ),
+        (lambda: Schema("id", ["age"], missing="NA"), 'a list such as ["NA", "?"]'),
+        (lambda: Schema("id", ["age"], missing=[-9]), 'a list such as ["NA", "?"]'),
+    ],
+)
+def test_what_is_no_name_and_no_column_is_refused(build: object, message: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(message)):
+        build()  # type: ignore[operator]

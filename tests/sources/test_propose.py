@@ -118,8 +118,8 @@ def test_a_kind_is_proposed_only_where_the_view_can_be_read(text: str) -> None:
     assert roles(when=[text, text])["when"] == ("quasi-identifier", "category")
 
 
-def test_a_nan_is_no_number() -> None:
-    assert roles(x=["nan", "1", "1"])["x"] == ("quasi-identifier", "category")
+def test_a_nan_among_numbers_is_missing() -> None:
+    assert roles(x=["nan", "1", "1"])["x"] == ("quasi-identifier", "number")
 
 
 def test_a_view_without_rows_has_categories_only() -> None:

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from republish.errors import ViewError
+from republish.sources.files.csv_files import _count_cells
 from republish.sources.postgres.address import address_of
-from republish.sources.tables import _count_cells, header, read_table
+from republish.sources.tables import header, read_table
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_a_header_may_hold_quoted_separators_and_line_breaks(view: Path) -> None
         (b"id,age\nSECRETCELL\xe9,1\n", "must be in UTF-8"),
         (b"\xe9,age\n", "must be in UTF-8"),
         (b"id,age\n" + b"a,1\n" * 50_000 + b"SECRETCELL,\xe9\n", "must be in UTF-8"),
-        ("id,age\nSECRETCELL,1\n".encode("utf-16"), "must be in UTF-8"),
+        ("id,age\nSECRETCELL,1\n".encode("utf-16")[:-1], "must be in utf-16, and holds other bytes"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(view: Path, content: bytes, message: str) -> None:
@@ -170,6 +171,21 @@ class TestMemory:
 
     def test_a_stream_of_batches_becomes_a_frame(self) -> None:
         assert read_table(pa.table({"id": ["a"]}).to_reader()).rows() == [("a",)]
+
+    def test_whatever_offers_an_arrow_stream_becomes_a_frame(self) -> None:
+        class Offering:
+            def __arrow_c_stream__(self, requested: Any = None) -> Any:
+                return pa.table({"id": ["a"], "age": [1]}).__arrow_c_stream__(requested)
+
+        assert read_table(Offering()).rows() == [("a", 1)]
+
+    def test_a_duckdb_relation_becomes_a_frame(self) -> None:
+        code = (  # in a process of its own: the library says on leaving what it leaks
+            "import duckdb; from republish.sources.tables import read_table\n"
+            "print(read_table(duckdb.sql(\"select 'a' as id, 1 as age, date '2020-01-05' as d\")).rows())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "[('a', 1, datetime.date(2020, 1, 5))]\n"
 
     def test_pandas_missing_values_are_null(self) -> None:
         table = pd.DataFrame(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.cli.columns import ColumnOptions, ask_reading, choose, is_said
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
 from republish.show.promises import promised_of_groups
@@ -25,16 +26,9 @@ RECOMMENDED = "value-blind"
 
 
 @dataclass(frozen=True)
-class SchemaOptions:
+class SchemaOptions(ColumnOptions):
     """Where the roles of columns come from."""
 
-    schema: Path | None = option(None, "schema.toml with the role of every column.")
-    view: list[Path] | None = option(
-        None,
-        "A past view, CSV or Parquet: roles are proposed from the first, the publisher is chosen on all, oldest first.",
-        "--from",
-    )
-    yes: bool = option(False, "Take the proposal without asking.", "--yes")
     identifier: str | None = option(None, "With --from: the column that tells people apart.")
     sensitive: str | None = option(
         None, "With --from: the column that nobody may learn of a person, or none."
@@ -45,19 +39,11 @@ class SchemaOptions:
         from republish.errors import PolicyError
         from republish.schema import read_schema
         from republish.schema.column_names import listed
-        from republish.sources.propose import (
-            AMBIGUOUS,
-            propose,
-            rivals,
-            schema_from,
-            with_identifier,
-            with_sensitive,
-        )
+        from republish.sources.propose import AMBIGUOUS, rivals, schema_from, with_identifier, with_sensitive
 
-        if self.schema is not None:
+        if self.schema is not None and not self.proposes:
             return read_schema(self.schema)
-        assert self.view
-        proposals = propose(self.view[0])
+        proposals, understood = self.proposed(quiet)
         if self.identifier is not None:
             proposals = with_identifier(proposals, self.identifier)
         if self.sensitive is not None:
@@ -69,15 +55,18 @@ class SchemaOptions:
                 "are left out, unless a schema says otherwise"
             )
         if not quiet:
+            if understood.sentence:
+                say(f"read {understood.sentence}")
             say_table(
-                ("column", "role", "kind", "because"), [(p.name, p.role, p.kind, p.why) for p in proposals]
+                ("column", "role", "kind", "looks like", "because"),
+                [(p.name, p.role, p.kind, p.looks, p.why) for p in proposals],
             )
         if not self.yes:
-            proposals = [_ask(proposal) for proposal in proposals]
+            proposals = [p if is_said(p) else _ask(p) for p in proposals]
         if self.sensitive is None and all(p.role != "sensitive" for p in proposals):
             names = [p.name for p in proposals]
             proposals = with_sensitive(proposals, _ask_sensitive(self.yes, names))
-        return schema_from(proposals)
+        return schema_from(proposals, ask_reading(understood, proposals, self.yes, quiet))
 
     def require_one(self) -> None:
         """Refuse to do without roles, and roles that are given twice."""
@@ -85,9 +74,11 @@ class SchemaOptions:
 
         if self.schema is None and not self.view:
             raise PolicyError("give --schema FILE or --from VIEW, or both")
-        if self.schema is not None and (self.sensitive is not None or self.identifier is not None):
+        said = (self.sensitive, self.identifier, self.label, self.columns, self.read_as)
+        if not self.proposes and any(one is not None for one in said):
             raise PolicyError(
-                "--identifier and --sensitive go with --from; a schema has the roles of all columns"
+                "--identifier and --sensitive go with --from; a schema has the roles of all columns, and says how "
+                "files are read: so do --label, --columns and --read"
             )
 
 
@@ -276,10 +267,10 @@ def _ask(proposal: Any) -> Any:
 
     from republish.schema import KINDS, ROLES
 
-    role = _choose(f"{proposal.name}: role", ROLES, proposal.role)
+    role = choose(f"{proposal.name}: role", ROLES, proposal.role)
     kind = proposal.kind
     if role in ("quasi-identifier", "sensitive"):
-        kind = _choose(
+        kind = choose(
             f"{proposal.name}: kind", [kind for kind in KINDS if kind != "ordered"], kind or "category"
         )
     return replace(proposal, role=role, kind=kind)
@@ -302,13 +293,3 @@ def _ask_sensitive(yes: bool, names: Sequence[str]) -> str:
         if answer in (*names, NONE):
             return answer
         say(f"please answer with one of {listed([*names[:5], NONE])}")
-
-
-def _choose(question: str, choices: Sequence[str], default: str) -> str:
-    """One of the choices, or a beginning that only one of them has."""
-    while True:
-        answer = str(typer.prompt(f"{question} ({', '.join(choices)})", default=default))
-        fitting = [choice for choice in choices if choice.startswith(answer)]
-        if len(fitting) == 1:
-            return fitting[0]
-        say(f"please answer with one of {', '.join(choices)}")

@@ -18,7 +18,7 @@ from republish.knowledge.transitions import NONE, Transitions
 from republish.microdata import read_view
 from republish.schema import Schema
 from republish.sources.identifiers import normal_texts
-from republish.sources.tables import read_table
+from republish.sources.tables import read_raw
 
 ORDERS = (0, 1, 2, 3)
 
@@ -79,7 +79,7 @@ def _regressed(
 ) -> FloatArray:
     """The prior of every class by kernel regression over everybody's first appearance."""
     assert schema.identifier is not None
-    tables = [pl.DataFrame(read_table(view)) for view in views]
+    tables = [read_raw(view, schema) for view in views]
     every = pl.concat(tables, how="vertical_relaxed")
     first = every.filter(normal_texts(every[schema.identifier], schema.normal).is_first_distinct())
     corpus = read_view(first, schema, knowledge.values.rename(""))

@@ -54,7 +54,7 @@ class PossibleValues:
     @classmethod
     def of_table(cls, source: Any, schema: Schema) -> PossibleValues:
         """What a table of possible pairs says: a quasi-identifier and the sensitive column, one pair a row."""
-        table = read_table(source)
+        table = read_table(source, files=schema.files)
         value = schema.sensitive.name if schema.sensitive is not None else ""
         others = [name for name in table.columns if name != value]
         if value not in table.columns or len(others) != 1 or table[others[0]].null_count():

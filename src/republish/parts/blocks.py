@@ -21,6 +21,7 @@ import polars as pl
 from republish import errors
 from republish.arrays import IntArray
 from republish.errors import LedgerError, RepublishError
+from republish.schema import Schema
 from republish.sources.panics import is_panic
 
 FACT, PROBLEM = "fact", "problem"
@@ -45,10 +46,10 @@ Chunk = Callable[[pl.DataFrame], Iterable[Block]]
 class Mover(Protocol[Data]):
     """What runs tasks and carries blocks between them."""
 
-    def columns(self, view: Any) -> list[str]:
-        """The names of the columns of a raw view."""
+    def columns(self, view: Any, schema: Schema) -> list[str]:
+        """The names of the columns of a raw view, which is written as the schema says."""
 
-    def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> Data:
+    def rows(self, view: Any, schema: Schema, columns: Sequence[str], chunk: Chunk) -> Data:
         """What chunks of these columns of a raw view become."""
 
     def blocks(self, blocks: Sequence[Block]) -> Data:

@@ -10,7 +10,8 @@ from typing import Any
 
 from republish.parts.blocks import PROBLEM, Block, Chunk, Guarded, Task, facts_of, in_order
 from republish.parts.engine import PART_ROWS, Engine
-from republish.sources.tables import read_table
+from republish.schema import Schema
+from republish.sources.tables import read_raw
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,11 @@ class HereMover:
 
     chunk_rows = 1 << 16
 
-    def columns(self, view: Any) -> list[str]:
-        return read_table(view).columns
+    def columns(self, view: Any, schema: Schema) -> list[str]:
+        return read_raw(view, schema).columns
 
-    def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> list[Block]:
-        frame = read_table(view).select(columns)
+    def rows(self, view: Any, schema: Schema, columns: Sequence[str], chunk: Chunk) -> list[Block]:
+        frame = read_raw(view, schema).select(columns)
         guarded = Guarded(chunk)
         starts = range(0, max(frame.height, 1), self.chunk_rows)
         return [block for start in starts for block in guarded(frame[start : start + self.chunk_rows])]

@@ -339,11 +339,12 @@ def _compared(
     here: Sequence[tuple[int, Sums, Any, Any]],
 ) -> Measures:
     """The measures of a release beside its raw view; `here` are the sums and answers of its shards."""
-    headings, amended = mover.columns(view), schema.amended
+    headings = mover.columns(view, schema)
     schema.require_labels(headings)
-    narrow = Schema(None, schema.quasi_identifiers, schema.sensitive, missing=schema.missing, amended=amended)
+    narrow = replace(schema, identifier=None, insensitive=(), dropped=(), direct=(), normal=())
     answering = partial(answer_queries, narrow, _nobody(schema, one.scales), one.scales.values, asked)
-    found = mover.facts(mover.rows(view, amended.found(narrow.published_columns, headings), answering))
+    columns = schema.amended.found(narrow.published_columns, headings)
+    found = mover.facts(mover.rows(view, schema, columns, answering))
     counts = [_added(asked.people, [part[1] for part in found])]
     answers = [_added(asked.people, [part[2] for part in here])]
     counts += [_added(asked.with_values, [part[2] for part in found])]

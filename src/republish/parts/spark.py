@@ -12,6 +12,10 @@ import polars as pl
 from republish.errors import LedgerError, ViewError
 from republish.parts.blocks import FACT, PROBLEM, Block, Chunk, Guarded, Task, facts_of, in_order
 from republish.parts.engine import PART_ROWS, Engine
+from republish.schema import Dialect, Schema
+from republish.schema.dialect import UTF_8
+from republish.sources.files.csv_files import SEPARATORS
+from republish.sources.files.formats import ENDINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,11 +59,11 @@ class SparkMover:
         self._session = session
         self._kept: list[DataFrame] = []
 
-    def columns(self, view: Any) -> list[str]:
-        return [name for name in self._frame(view).columns if name != _RAGGED]
+    def columns(self, view: Any, schema: Schema) -> list[str]:
+        return [name for name in self._frame(view, schema.files).columns if name != _RAGGED]
 
-    def rows(self, view: Any, columns: Sequence[str], chunk: Chunk) -> DataFrame:
-        frame = self._frame(view)
+    def rows(self, view: Any, schema: Schema, columns: Sequence[str], chunk: Chunk) -> DataFrame:
+        frame = self._frame(view, schema.files)
         wanted = [*columns, *([_RAGGED] if _RAGGED in frame.columns else [])]
         chosen = frame.select([f"`{name.replace('`', '``')}`" for name in wanted])
         return chosen.mapInArrow(_OnRows(Guarded(_Even(chunk))), _SCHEMA)
@@ -111,12 +115,12 @@ class SparkMover:
             except Exception:  # a session that is gone keeps nothing
                 self._kept.clear()
 
-    def _csv(self, path: str) -> DataFrame:
+    def _csv(self, path: str, files: Dialect) -> DataFrame:
         """A CSV file, all cells as text; records with too few or too many cells are marked, not thrown into a log."""
         first = self._session.read.text(path).head()
         options = {
             "header": True,
-            "sep": _separator(str(first[0]) if first else ""),
+            "sep": _separator(str(first[0]) if first else "", files.separator),
             "multiLine": True,
             "escape": '"',
             "mode": "PERMISSIVE",
@@ -127,7 +131,7 @@ class SparkMover:
         schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
         return self._session.read.options(**options).schema(schema).csv(path)
 
-    def _frame(self, view: Any) -> DataFrame:
+    def _frame(self, view: Any, files: Dialect) -> DataFrame:
         from pyspark.sql import DataFrame
 
         if isinstance(view, DataFrame):
@@ -138,9 +142,10 @@ class SparkMover:
                 "with --engine spark a view is a DataFrame or a file; publish from a database without an engine, or "
                 "read the table with spark.read.jdbc and give the DataFrame to Series.publish"
             )
+        _require_readable(path, files)
         try:
             if path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".txt")):
-                return self._csv(path)
+                return self._csv(path, files)
             return self._session.read.parquet(path)
         except Exception as problem:
             raise ViewError(
@@ -149,9 +154,23 @@ class SparkMover:
             ) from None
 
 
-def _separator(line: str) -> str:
-    """The commonest separator of a header."""
-    return max(",;\t|", key=line.count)
+def _require_readable(path: str, files: Dialect) -> None:
+    """Refuse what Spark cannot read, or would read with other letters."""
+    if path.lower().endswith(ENDINGS[2:]):
+        raise ViewError(
+            "with --engine spark a view is a DataFrame, a CSV or a Parquet file; write the workbook or the file of a "
+            "statistical package as one of these, or publish it without an engine"
+        )
+    if files.encoding != UTF_8 and path.lower().endswith((".csv", ".csv.gz", ".txt")):
+        raise ViewError(
+            f"with --engine spark a CSV file must be in UTF-8; [files] of the schema says {files.encoding}. Convert "
+            "it, for example with iconv, and remove encoding from [files], or publish it without an engine"
+        )
+
+
+def _separator(line: str, said: str | None) -> str:
+    """The separator that the schema says, where a header has it, else the commonest."""
+    return said if said and said in line else max(SEPARATORS, key=line.count)
 
 
 def _chosen(data: DataFrame, kinds: Iterable[str]) -> DataFrame:

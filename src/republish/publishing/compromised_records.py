@@ -17,6 +17,7 @@ from republish.publishers import knowing_publishers
 from republish.schema.column_names import listed
 from republish.secret import Secret
 from republish.sources.amended import amended
+from republish.sources.columns.spelling import respelled
 from republish.sources.identifiers import normal_texts
 from republish.sources.tables import read_table
 from republish.sources.values import parse
@@ -32,10 +33,8 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
         raise PolicyError(
             f"{policy.publisher.name} makes no use of compromised records; {knowing_publishers()} do"
         )
-    table, wanted = (
-        amended(read_table(source), schema),
-        (schema.identifier, schema.sensitive.name, CONFIDENCE),
-    )
+    wanted = (schema.identifier, schema.sensitive.name, CONFIDENCE)
+    table = amended(respelled(read_table(source, files=schema.files), schema), schema)
     absent = [name for name in wanted if name not in table.columns]
     if absent:
         raise ViewError(f"compromised records need the columns {listed(wanted)}; {listed(absent)} is missing")
@@ -56,7 +55,8 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
             f"compromised records must name sensitive values of the series; {codes.null_count()} of {len(codes)} "
             "rows name others"
         )
-    confidence = table[CONFIDENCE].cast(pl.Float64, strict=False)
+    told = table[CONFIDENCE].cast(pl.String).str.replace(",", ".", literal=True)  # from 0 to 1: no thousands
+    confidence = told.cast(pl.Float64, strict=False)
     if confidence.null_count():
         raise ViewError(f"compromised records: {confidence.null_count()} rows have no number in column p")
     known = Compromised(entries, codes.to_numpy(), confidence.to_numpy()).checked(view.rows, len(view.values))

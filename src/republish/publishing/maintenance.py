@@ -79,8 +79,7 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
     """
     schema = series.schema
     assert schema.identifier is not None
-    names = schema.amended.names_of(schema.identifier)
-    texts = read_identifiers(identifiers, schema.identifier, schema.normal, names)
+    texts = read_identifiers(identifiers, schema)
     with series.writing("forget"):
         head = series.ledger.head
         people = series.secret().pseudonyms(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from republish.schema.amendments import Amendments
 from republish.schema.columns import KINDS, PUBLISH, Category, Column, Date, Number, Ordered
+from republish.schema.dialect import Dialect
 from republish.schema.files import read_schema, schema_from_mapping, schema_to_mapping
 from republish.schema.schema import DROP_POINT_ZERO, NORMAL_FORMS, ROLES, Schema
 
@@ -17,6 +18,7 @@ __all__ = [
     "Category",
     "Column",
     "Date",
+    "Dialect",
     "Number",
     "Ordered",
     "Schema",

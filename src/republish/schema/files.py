@@ -11,7 +11,9 @@ from republish.errors import SchemaError
 from republish.hierarchies import Hierarchy, read_hierarchy, rule_from_spec
 from republish.schema.column_names import listed
 from republish.schema.columns import KINDS, PUBLISH, Category, Column, Date, Number, Ordered
+from republish.schema.dialect import USUAL, dialect_from_mapping
 from republish.schema.schema import ROLES, Schema
+from republish.schema.table_schema import read_table_schema
 
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
 _WORDS = ("label", "description")  # told to recipients, of any published column
@@ -23,8 +25,14 @@ _FIELDS = {
 }
 
 
-def read_schema(path: Path) -> Schema:
-    """Read `schema.toml`; paths of hierarchies are relative to the file."""
+def read_schema(path: str | Path) -> Schema:
+    """Read `schema.toml`, or a Table Schema (`.json`) whose fields say their roles.
+
+    Paths of hierarchies are relative to the file.
+    """
+    path = Path(path)
+    if path.suffix == ".json":
+        return read_table_schema(path).schema()
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -79,6 +87,7 @@ def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
         normal=columns[by_role["identifier"][0]].get("normal", ()) if by_role["identifier"] else (),
         labels=_words(columns, "label"),
         descriptions=_words(columns, "description"),
+        files=dialect_from_mapping(document.get("files", {})),
     )
 
 
@@ -162,4 +171,6 @@ def schema_to_mapping(schema: Schema, hierarchy_paths: Mapping[str, str]) -> dic
     document: dict[str, Any] = {"columns": columns}
     if schema.missing:
         document["missing"] = list(schema.missing)
+    if schema.files != USUAL:
+        document["files"] = schema.files.document()
     return document

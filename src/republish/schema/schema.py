@@ -17,6 +17,7 @@ from republish.hierarchies import Hierarchy
 from republish.schema.amendments import Amendments
 from republish.schema.column_names import listed, require_names
 from republish.schema.columns import PUBLISH, Category, Column
+from republish.schema.dialect import USUAL, Dialect
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "insensitive", "drop")
 DROP_POINT_ZERO = "drop-point-zero"
@@ -31,9 +32,10 @@ class Schema:
 
     `missing` lists the texts that stand for a missing cell in CSV files, beside the empty cell. `direct` names
     insensitive columns that may be published although their values look as if they named people. `normal` is the form
-    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written.
-    `labels` and `descriptions` tell recipients what columns mean, by name; no promise depends on them. `amended` says
-    how views of today are read into the columns of a series; no schema file holds it.
+    in which identifiers are compared, some of `NORMAL_FORMS`; without it they are taken as they are written. `files`
+    says how the files of views are written. `labels` and `descriptions` tell recipients what columns mean, by name; no
+    promise depends on them. `amended` says how views of today are read into the columns of a series; no schema file
+    holds it.
     """
 
     identifier: str | None = None
@@ -44,6 +46,7 @@ class Schema:
     dropped: tuple[str, ...] = ()
     direct: tuple[str, ...] = ()
     normal: tuple[str, ...] = ()
+    files: Dialect = USUAL
     labels: tuple[tuple[str, str], ...] = ()
     descriptions: tuple[tuple[str, str], ...] = ()
     amended: Amendments = field(default=Amendments(), hash=False)
@@ -51,27 +54,28 @@ class Schema:
     def __init__(
         self,
         identifier: str | None = None,
-        quasi_identifiers: Sequence[Column] = (),
+        quasi_identifiers: Sequence[Column | str] = (),
         sensitive: Column | str | None = None,
         insensitive: Iterable[str] = (),
         missing: Iterable[str] = (),
         dropped: Iterable[str] = (),
         direct: Iterable[str] = (),
         normal: Iterable[str] = (),
+        files: Dialect = USUAL,
         labels: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         descriptions: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         amended: Amendments | None = None,
     ) -> None:
-        if isinstance(sensitive, str):
-            sensitive = Category(sensitive)
         object.__setattr__(self, "identifier", identifier)
-        object.__setattr__(self, "quasi_identifiers", tuple(quasi_identifiers))
-        object.__setattr__(self, "sensitive", sensitive)
-        object.__setattr__(self, "insensitive", tuple(insensitive))
-        object.__setattr__(self, "missing", tuple(missing))
-        object.__setattr__(self, "dropped", tuple(dropped))
-        object.__setattr__(self, "direct", tuple(direct))
+        object.__setattr__(self, "quasi_identifiers", _columns(quasi_identifiers))
+        object.__setattr__(self, "sensitive", _columns([sensitive])[0] if sensitive is not None else None)
+        object.__setattr__(self, "insensitive", _texts("insensitive", insensitive))
+        object.__setattr__(self, "missing", _texts("missing", missing))
+        object.__setattr__(self, "dropped", _texts("dropped", dropped))
+        object.__setattr__(self, "direct", _texts("direct", direct))
+        object.__setattr__(self, "files", files)
         object.__setattr__(self, "amended", amended or Amendments())
+        _texts("identifier", [] if identifier is None else [identifier])
         others = [name for name in self.direct if name not in self.insensitive]
         if others:
             raise SchemaError(
@@ -224,6 +228,31 @@ def _words(
             f'{what} of a schema are texts by the name of a column: {what}={{"age": "Age in years"}}'
         )
     return tuple((name, words[name]) for name in published if name in words)
+
+
+def _columns(given: Iterable[Column | str]) -> tuple[Column, ...]:
+    """The columns; a mere name is a category."""
+    if isinstance(given, str | Column):
+        raise SchemaError("quasi_identifiers is a list of columns or of their names; put [ ] around the one")
+    every = tuple(Category(one) if isinstance(one, str) else one for one in given)
+    odd = {type(one).__name__ for one in every if not isinstance(one, Column)}
+    if odd:
+        raise SchemaError(
+            "a quasi-identifier or sensitive column is Number(name), Ordered(name, order), Category(name), Date(name) "
+            f"or a name, which means a category; found {', '.join(sorted(odd))}"
+        )
+    return every
+
+
+def _texts(what: str, given: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts; a single text would be taken for its letters."""
+    every = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(one, str) for one in every):
+        raise SchemaError(f"{what} of a schema is made of texts: {_TEXTS.get(what, 'a list of names')}")
+    return every
+
+
+_TEXTS = {"identifier": "the name of one column", "missing": 'a list such as ["NA", "?"]'}
 
 
 def _normal(forms: Iterable[str], identifier: str | None) -> tuple[str, ...]:

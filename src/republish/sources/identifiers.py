@@ -56,12 +56,11 @@ def identifiers_of(column: pl.Series, forms: Sequence[str] = ()) -> pl.Series:
     return texts
 
 
-def read_identifiers(
-    source: Any, name: str, forms: Sequence[str] = (), others: Sequence[str] = ()
-) -> pl.Series:
-    """The identifiers in a table's column of that name, or of one of the others, each once."""
-    table = read_table(source)
-    name = next((one for one in (name, *others) if one in table.columns), name)
+def read_identifiers(source: Any, schema: Schema) -> pl.Series:
+    """The identifiers in the table's column of that role, each once; a file is written as the schema says."""
+    own, forms = schema.identifier or "", schema.normal
+    table = read_table(source, files=schema.files)
+    name = next((one for one in schema.amended.names_of(own) if one in table.columns), own)
     if name not in table.columns:
         raise ViewError(f"a list of people must have a column {name}, with that name in its first line")
     listed = table[name].drop_nulls()

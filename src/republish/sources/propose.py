@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from republish.errors import SchemaError, ViewError
 from republish.schema import Category, Column, Date, Number, Schema
-from republish.schema.column_names import listed, require_names
+from republish.schema.column_names import listed
+from republish.schema.dialect import USUAL, Dialect
+from republish.schema.table_schema import TableSchema
+from republish.sources.columns.looks import looks
+from republish.sources.columns.understood import Understood, understand
 from republish.sources.direct_identifiers import (
     FEW_PEOPLE,
     Sampled,
@@ -28,12 +32,10 @@ from republish.sources.headings import (
     names_people,
 )
 from republish.sources.private_values import are_private
-from republish.sources.tables import read_table
-from republish.sources.values import is_of_kind, require_single_values
+from republish.sources.values import is_of_kind
 
 _DATA = re.compile(r"[-+]?\d[\d.,:/ -]*|")  # a number, a date or nothing: no name for a column
 _FREE_TEXT = 40  # mean characters above which a text column is prose, not a category
-_MOST_COLUMNS = 1000  # that a person can be asked of
 NONE = "none"
 AMBIGUOUS = "several columns look sensitive, and a series protects one"
 NO_SENSITIVE = (
@@ -49,28 +51,67 @@ class Proposal:
     role: str
     kind: str | None
     why: str
+    looks: str = field(default="", compare=False)
+    declared: Column | None = None
 
 
 def propose(source: Any) -> list[Proposal]:
     """A role and a kind for every column; cautious: what may identify a person is a quasi-identifier.
 
-    What names a person by itself is never proposed for publication.
+    What names a person by itself is never proposed for publication. The source is any table, or what was understood
+    of one.
     """
-    table = read_table(source)
-    require_names(table.columns)
-    if table.width > _MOST_COLUMNS:
-        raise ViewError(
-            f"roles are proposed for at most {_MOST_COLUMNS:,} columns; the table has {table.width:,}. Keep those that "
-            "matter, or write a schema.toml"
-        )
-    require_single_values(table)
+    understood = source if isinstance(source, Understood) else understand(source)
+    table = understood.table
     if _has_no_header(table):
         raise ViewError(
             "the first line must hold the names of the columns; it looks like a row of data: add a header"
         )
     proposals = [_about(table[name]) for name in table.columns]
     chosen = (_identifier(proposals), _sensitive(proposals))
-    return [p if p in chosen else _second(p) for p in proposals]
+    comma = understood.files.decimal == ","
+    return [
+        replace(
+            p if p in chosen else _second(p),
+            looks=looks(table[p.name], understood.form_of(p.name), comma),
+        )
+        for p in proposals
+    ]
+
+
+def with_codebook(proposals: list[Proposal], codebook: TableSchema) -> list[Proposal]:
+    """The proposals with the kinds, lists and roles that a codebook says."""
+    said = {column.name: column for column in codebook.columns}
+    found = []
+    for p in proposals:
+        declared, role = said.get(p.name), codebook.roles.get(p.name, p.role)
+        why = "said by the codebook" if p.name in codebook.roles else p.why
+        kind = p.kind if declared is None else declared.kind
+        found.append(replace(p, role=role, kind=kind, why=why, declared=declared))
+    return found
+
+
+def propose_by_names(codebook: TableSchema) -> list[Proposal]:
+    """A role for every field of a codebook by its name, where there is no view to look at."""
+    proposals = []
+    for column in codebook.columns:
+        name, kind = column.name, column.kind
+        if names_an_identifier(name):
+            proposals.append(Proposal(name, "identifier", None, "its name"))
+        elif is_private(name) or is_occupation(name):
+            why = _OF_HEADING if is_private(name) else _OF_OCCUPATION
+            proposals.append(Proposal(name, "sensitive", kind, why))
+        elif names_people(name):
+            proposals.append(Proposal(name, "drop", None, "its name speaks of what names people"))
+        else:
+            proposals.append(Proposal(name, "quasi-identifier", kind, "may be known from elsewhere"))
+    said = set(codebook.roles.values())
+    chosen = (
+        None if "identifier" in said else _identifier(proposals),
+        None if "sensitive" in said else _sensitive(proposals),
+    )
+    looked = [replace(p if p in chosen else _second(p), looks="not looked at") for p in proposals]
+    return with_codebook(looked, codebook)
 
 
 def rivals(proposals: list[Proposal]) -> list[str]:
@@ -163,9 +204,7 @@ def _about(column: pl.Series) -> Proposal:
         return Proposal(name, "drop", None, "long texts say more of a person than can be generalized")
     if kind == "category" and is_remarks(seen):
         return Proposal(name, "drop", None, "texts of several words, seldom the same, cannot be generalized")
-    return Proposal(
-        name, "quasi-identifier", kind, f"{distinct} different values, may be known from elsewhere"
-    )
+    return Proposal(name, "quasi-identifier", kind, "may be known from elsewhere")
 
 
 _OF_HEADING = "its name speaks of something private"
@@ -248,8 +287,8 @@ def with_identifier(proposals: list[Proposal], name: str) -> list[Proposal]:
     return [said if p.name == name else (_second(p) if p.role == "identifier" else p) for p in proposals]
 
 
-def schema_from(proposals: list[Proposal]) -> Schema:
-    """The schema that confirmed proposals describe."""
+def schema_from(proposals: list[Proposal], understood: Understood | None = None) -> Schema:
+    """The schema that confirmed proposals describe, for files that are written as was understood."""
     identifiers = [p.name for p in proposals if p.role == "identifier"]
     sensitive = [p for p in proposals if p.role == "sensitive"]
     if len(identifiers) > 1 or len(sensitive) > 1:
@@ -262,9 +301,21 @@ def schema_from(proposals: list[Proposal]) -> Schema:
         _column(sensitive[0]) if sensitive else None,
         [p.name for p in proposals if p.role == "insensitive"],
         dropped=[p.name for p in proposals if p.role == "drop"],
+        missing=understood.missing if understood else (),
+        files=_files(proposals, understood) if understood else USUAL,
+    )
+
+
+def _files(proposals: list[Proposal], understood: Understood) -> Dialect:
+    valued = ("quasi-identifier", "sensitive")
+    return understood.for_columns(
+        [p.name for p in proposals if p.role in valued and p.kind == "date"],
+        [p.name for p in proposals if p.role != "drop"],
     )
 
 
 def _column(proposal: Proposal) -> Column:
+    if proposal.declared is not None and proposal.declared.kind == proposal.kind:
+        return proposal.declared
     kinds: dict[str, type[Column]] = {"number": Number, "date": Date}
     return kinds.get(proposal.kind or "", Category)(proposal.name)

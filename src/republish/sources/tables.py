@@ -1,50 +1,61 @@
-"""Any table in: CSV, Parquet, PostgreSQL, pandas, polars, Arrow, each read as one polars frame or refused.
+"""Any table in: files of many formats, PostgreSQL, pandas, polars, Arrow, each read as one polars frame or refused.
 
 CSV cells are read as text and become numbers or dates only where the schema says so; identifiers
-are never altered. A record with too few or too many cells is an error, not a row of blanks; blank
-lines at the end of a file are no records.
+are never altered. Blank lines at the end of a file are no records.
 """
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
-import numpy as np
 import polars as pl
 
 from republish.errors import ViewError
-from republish.kernels import kernel
+from republish.schema import Number, Schema
 from republish.schema.column_names import listed
+from republish.schema.dialect import USUAL, Dialect
+from republish.sources.columns.spelling import respelled
+from republish.sources.files.csv_files import CsvFile
+from republish.sources.files.formats import CSV, EXCEL, PARQUET, STATISTICAL, format_of, legible_as
 from republish.sources.panics import contained
 from republish.sources.postgres import is_database
-
-_SEPARATORS = ",;\t|"
-_QUOTED = re.compile(r'"[^"]*("|$)')
-
 
 _UNREADABLE = (
     "the table cannot be read: a library gave up on it. Write the file anew, or write its cells as text"
 )
 
 
+def read_raw(source: Any, schema: Schema) -> pl.DataFrame:
+    """The raw view as its schema says that files are written: numbers, days and missing cells for what they are.
+
+    What is no text already, as in Parquet or in memory, is taken for what it is.
+    """
+    declared = (*schema.quasi_identifiers, schema.sensitive)
+    numbers = [n for c in declared if isinstance(c, Number) for n in schema.amended.names_of(c.name)]
+    return respelled(read_table(source, schema.missing, numbers, schema.files), schema)
+
+
 @contained(ViewError, _UNREADABLE)
-def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] = ()) -> pl.DataFrame:
+def read_table(
+    source: Any,
+    missing: Sequence[str] = (),
+    numbers: Iterable[str] | None = None,
+    files: Dialect = USUAL,
+) -> pl.DataFrame:
     """The table as a polars frame; CSV columns are text, empty cells and `missing` texts are null.
 
-    CSV columns named in `numbers` come as numbers where every cell is one, and as text where one is not.
+    CSV columns named in `numbers` come as numbers where every cell is one, and as text where one is not. Of `files`
+    what concerns the file as a whole counts: its encoding, separator and sheet.
     """
     if is_database(source):
         from republish.sources.postgres.source import read_database
 
         frame = read_database(source)
     elif isinstance(source, str | Path):
-        frame = _read_file(Path(source), missing, set(numbers))
+        frame = _read_file(Path(source), missing, None if numbers is None else set(numbers), files)
     else:
         frame = _from_memory(source)
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
@@ -54,145 +65,45 @@ def read_table(source: Any, missing: Sequence[str] = (), numbers: Iterable[str] 
 
 
 @contained(ViewError, _UNREADABLE)
-def header(source: Path) -> list[str]:
-    """The column names of a CSV or Parquet file."""
-    if not _is_parquet(source):
-        return _header_of(source)[0]
-    with _parquet(source):
-        return list(pl.read_parquet_schema(source))
+def header(source: Path, files: Dialect = USUAL) -> list[str]:
+    """The column names of a file."""
+    what = format_of(source)
+    if what == CSV:
+        return CsvFile.opened(source, files).names
+    if what == PARQUET:
+        with legible_as(what, source):
+            return list(pl.read_parquet_schema(source))
+    if what in STATISTICAL:
+        from republish.sources.files.statistical import names_and_rows
+
+        return names_and_rows(source, what)[0]
+    return _read_file(source, (), None, files).columns
 
 
-def _read_file(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.DataFrame:
+def _read_file(path: Path, missing: Sequence[str], numbers: set[str] | None, files: Dialect) -> pl.DataFrame:
     if path.is_dir():
-        raise ViewError(f"{path} is a folder; a view is one CSV or Parquet file")
+        raise ViewError(f"{path} is a folder; a view is one file, such as CSV or Parquet")
     if not path.exists():
-        raise ViewError(f"there is no file {path}; a view is one CSV or Parquet file")
+        raise ViewError(f"there is no file {path}; a view is one file, such as CSV or Parquet")
     if not path.is_file():
         raise ViewError(f"{path} must be a regular file, not a pipe or a device; write it to a file first")
     try:
-        if not _is_parquet(path):
-            return _read_csv(path, missing, numbers)
-        with _parquet(path):
-            return pl.read_parquet(path)
+        what = format_of(path)
+        if what == CSV:
+            plain = numbers if numbers is not None and files.plain_numbers else set[str]()
+            return CsvFile.opened(path, files).read(missing, plain)
+        if what == PARQUET:
+            with legible_as(what, path):
+                return pl.read_parquet(path)
+        if what == EXCEL:
+            from republish.sources.files.workbooks import read_workbook
+
+            return read_workbook(path, files.sheet)
+        from republish.sources.files.statistical import read_statistical
+
+        return read_statistical(path, what, numbers)
     except PermissionError:
         raise ViewError(f"{path} may not be read by this user; change its mode or its owner") from None
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[None]:
-    """Words for a file that is damaged; those of its reader may quote cells."""
-    try:
-        yield
-    except (pl.exceptions.PolarsError, OSError):
-        raise ViewError(
-            f"{path.name} starts like a Parquet file and cannot be read as one; write it anew"
-        ) from None
-
-
-def _header_of(path: Path) -> tuple[list[str], str]:
-    """The column names and the separator, the commonest of `,` `;` tab and `|` outside quotes."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            separator = max(_SEPARATORS, key=_QUOTED.sub("", first).count)
-            file.seek(0)
-            names = next(csv.reader(file, delimiter=separator), [])
-    except UnicodeDecodeError:
-        raise _not_utf8(path) from None
-    except csv.Error:
-        raise _not_csv(path) from None
-    if not names:
-        raise ViewError(f"{path.name} is empty; a CSV view starts with a line of column names")
-    if first.endswith("\r"):
-        raise ViewError(f"{path.name}: lines must end in LF or CRLF; they end in CR, convert them")
-    if len(set(names)) < len(names):
-        raise ViewError(f"{path.name}: two columns have the same name; rename one")
-    return names, separator
-
-
-def _not_utf8(path: Path) -> ViewError:
-    return ViewError(
-        f"{path.name} must be in UTF-8 and holds other bytes; convert it, for example with iconv"
-    )
-
-
-def _not_csv(path: Path) -> ViewError:
-    return ViewError(f"{path.name} cannot be read as CSV; check quotes and line breaks")
-
-
-def _read_csv(path: Path, missing: Sequence[str], numbers: set[str]) -> pl.DataFrame:
-    names, separator = _header_of(path)
-    data = np.memmap(path, dtype=np.uint8, mode="r")
-    records, ragged, first, blank = _count_cells(data, ord(separator), len(names))
-    if ragged:
-        raise ViewError(
-            f"{path.name}: every record must have {len(names)} cells, as the header; {ragged} of {records} records "
-            f"do not, the first at record {first}; quote cells that hold the separator or a line break"
-        )
-    numeric = dict.fromkeys(numbers.intersection(names), pl.Float64())
-    attempts = (
-        (numeric, {}) if numeric else ({},)
-    )  # one cell that is no number: read all as text, to judge each
-    for types in attempts:
-        try:
-            frame = pl.read_csv(
-                path,
-                separator=separator,
-                infer_schema=False,
-                schema_overrides=types,
-                null_values=list(missing) or None,
-            )
-            break
-        except pl.exceptions.PolarsError as problem:
-            failure = _not_utf8(path) if "utf-8" in str(problem) else _not_csv(path)
-    else:
-        raise failure from None
-    if frame.height != records + blank:
-        raise _not_csv(path)
-    return frame.head(records)
-
-
-@kernel
-def _count_cells(data, separator, expected):  # type: ignore[no-untyped-def]
-    """Records after the header, ragged ones, the first of those, and blank lines at the end."""
-    quote, newline, carriage = 34, 10, 13
-    records, ragged, first, blank = -1, 0, 0, 0  # the header is record 0
-    cells, record, cell, closing, quoted = 1, 0, 0, -1, False  # where they start, quotes as in RFC 4180
-    total = data.size
-    for i in range(total + 1):
-        byte = data[i] if i < total else newline
-        if byte not in (newline, separator, quote):
-            continue
-        if byte == quote:
-            if quoted:
-                quoted, closing = False, i
-            elif i == cell or closing == i - 1 >= cell:
-                quoted = True
-        elif quoted and i < total:
-            continue
-        elif byte == separator:
-            cells, cell = cells + 1, i + 1
-        else:
-            empty = i == record or (i == record + 1 and data[record] == carriage)
-            if empty and records >= 0 and expected > 1:
-                blank += i < total
-            elif i < total or not empty:
-                records += blank + 1
-                ragged += blank
-                if blank > 0 and first == 0:
-                    first = records - blank
-                if records > 0 and (cells != expected or quoted):
-                    ragged += 1
-                    if first == 0:
-                        first = records
-                blank = 0
-            cells, record, cell, quoted = 1, i + 1, i + 1, False
-    return max(records, 0), ragged, first, blank
 
 
 _ONE_TYPE = (
@@ -212,6 +123,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
             frame: object = nw.from_native(source, eager_only=True).to_polars()
         except TypeError:
             frame = pl.from_arrow(source) if hasattr(source, "__arrow_c_stream__") else None
+            if isinstance(frame, pl.Series) and frame.dtype == pl.Struct:  # how rows of a stream come
+                frame = frame.struct.unnest()
     except ModuleNotFoundError as problem:
         raise ViewError(f"reading this table needs the package {problem.name}; install it") from None
     except (pl.exceptions.DuplicateError, nw.exceptions.DuplicateError):
@@ -221,8 +134,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
     raise ViewError(
-        "a view is a CSV or Parquet path, the address of a PostgreSQL table, or a pandas, polars or Arrow table; "
-        f"found {type(source).__name__}"
+        "a view is a CSV or Parquet path, the address of a PostgreSQL table, or a pandas, polars or Arrow table or a "
+        f"DuckDB relation; found {type(source).__name__}"
     )
 
 

@@ -114,6 +114,15 @@ def _numbers(column: pl.Series) -> pl.Series | None:
     return numbers if numbers.is_finite().all() else numbers.set(~numbers.is_finite(), None)
 
 
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """Decimals as whole numbers where all are: sheets and statistical packages know no others."""
+    if not column.dtype.is_float():
+        return column
+    column = column.fill_nan(None)
+    whole = bool((column == column.floor()).all()) and float(column.abs().max() or 0) < _EXACT  # type: ignore[arg-type]
+    return column.cast(pl.Int64) if whole else column
+
+
 def as_text(values: pl.Series) -> pl.Series:
     """The values as the texts that hierarchies, domains and CSV cells use; a whole number has no point."""
     texts = values.cast(pl.String)

@@ -12,9 +12,9 @@ import polars as pl
 from republish.arrays import WordArray
 from republish.errors import PolicyError, RepublishError
 from republish.microdata import read_view
-from republish.schema import Number, Schema
+from republish.schema import Schema
 from republish.secret import Secret
-from republish.sources.tables import read_table
+from republish.sources.tables import read_raw
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,11 @@ def read_views(sources: Sequence[Any], schema: Schema, secret: Secret, sample: i
         raise PolicyError("a search needs at least one raw view; give them oldest first")
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
         raise PolicyError("the sample is a number of rows from 1 on")
-    numbers = [c.name for c in (*schema.quasi_identifiers, schema.sensitive) if isinstance(c, Number)]
     frames, people = [], []
     known: pl.Series | None = None
     for number, source in enumerate(sources, start=1):
         try:
-            frame = read_table(source, schema.missing, numbers)
+            frame = read_raw(source, schema)
             view = read_view(frame, schema, known)
         except RepublishError as problem:
             raise type(problem)(f"view {number}: {problem}") from None

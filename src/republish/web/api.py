@@ -80,7 +80,7 @@ class UploadModel(BaseModel):
 
     id: str
     bytes: int
-    format: Literal["csv", "parquet"]
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta", "sas7bdat", "xpt"]
     digest: str
 
 

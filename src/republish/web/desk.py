@@ -67,15 +67,19 @@ class Desk(SeriesDesk):
 
     def propose(self, upload: str) -> dict[str, Any]:
         """A role and a kind for every column of a view, each with the reason."""
+        from republish.sources.columns.understood import understand
         from republish.sources.propose import NO_SENSITIVE, propose
-        from republish.sources.tables import read_table
 
         view = self.uploads.get(upload)
         with legible():
-            found = propose(view.path)
-        columns = [{"name": p.name, "role": p.role, "kind": p.kind, "why": p.why} for p in found]
+            understood = understand(view.path)
+            found = propose(understood)
+        columns = [
+            {"name": p.name, "role": p.role, "kind": p.kind, "why": p.why, "looks": p.looks} for p in found
+        ]
         asks = "" if any(p.role == "sensitive" for p in found) else f"{NO_SENSITIVE}. {SAY_NONE}"
-        return {"upload": upload, "rows": read_table(view.path).height, "columns": columns, "asks": asks}
+        rows, read = understood.table.height, understood.sentence
+        return {"upload": upload, "rows": rows, "read": read, "columns": columns, "asks": asks}
 
     # What takes long ------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from republish.errors import PolicyError, SchemaError
 from republish.schema.column_names import listed, require_names
 from republish.web import Invalid
-from republish.web.uploads.columns import legible, names_in
+from republish.web.uploads.columns import legible
 from republish.web.uploads.uploads import Upload
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def require_moment(series: Series, as_of: str | None) -> None:
 def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Schema:
     """The schema that a person confirmed, every column of the view labelled once."""
     from republish.schema import ROLES
+    from republish.sources.columns.understood import understand
     from republish.sources.propose import Proposal, schema_from
 
     if isinstance(roles, Mapping):
@@ -69,7 +70,9 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
         ]
     kinds = ("number", "category", "date")
     names = [str(column.get("name", "")) for column in roles]
-    there = names_in(upload.path)
+    with legible():
+        understood = understand(upload.path)
+    there = understood.table.columns
     require_names(there)
     lacking = [name for name in there if name not in names]
     if lacking or len(set(names)) < len(names) or set(names) - set(there):
@@ -88,7 +91,7 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
                 "`republish init`"
             )
         labelled.append(Proposal(name, str(role), kind, ""))
-    return schema_from(labelled)
+    return schema_from(labelled, understood)
 
 
 def advice_on(upload: Upload, schema: Schema, form: str | Mapping[str, Any] | None = None) -> Recommendation:

@@ -114,11 +114,12 @@ def test_a_footer_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "data, what",
     [
-        (b"PK\x03\x04 xlsx", "Excel"),
+        (b"PK\x03\x04 xlsx", "xlsx file does not say what it holds"),
         (b"\x1f\x8b\x08", "gzip"),
         (b"%PDF-1.7", "PDF"),
         (b"\x89PNG\r\n\x1a\n\0\0", "binary"),
-        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b"$FL2 sav", "sav file does not say what it holds"),
+        (b"<stata_dta><header>", "dta file does not say what it holds"),
     ],
 )
 def test_other_files_are_refused_and_not_kept(kept: Uploads, data: bytes, what: str) -> None:

@@ -265,11 +265,11 @@ class InParts(Maker):
 
     def _survey(self, view: Any) -> Domains:
         schema = self.schema
-        self.headings = self.mover.columns(view)
+        self.headings = self.mover.columns(view, schema)
         schema.require_labels(self.headings)
         surveying = Surveying(schema)
         columns = schema.amended.found(surveying.columns, self.headings)
-        found = self.mover.facts(self.mover.rows(view, columns, surveying))
+        found = self.mover.facts(self.mover.rows(view, schema, columns, surveying))
         known = self.series.known_values() if self.number > 1 else None
         self.margins = Margins.together([one.margins for one in found]).lacking(schema.amended.absent)
         return domains_of(found, schema, known)
@@ -279,7 +279,7 @@ class InParts(Maker):
         domains, parts = self.domains, self.sizes.parts
         task = partial(pseudonymize, domains, self.secret, parts, self.series.row_digests, self.number)
         columns = domains.schema.amended.found(domains.schema.columns, self.headings)
-        rows = self.mover.rows(view, columns, task)
+        rows = self.mover.rows(view, domains.schema, columns, task)
         together = self.policy.publisher.division.together
         meeting = partial(meet_memory, self.number, domains.schema.identifier or "", together)
         memory = self._recalled((), parts)

@@ -22,12 +22,11 @@ from republish.publishing.result import AdoptOptions
 from republish.release.cells import Cells
 from republish.release.release import Release, plain_numbers
 from republish.release.two_tables import BATCH, AnyRelease, Placed
-from republish.schema import Number
 from republish.schema.column_names import listed
 from republish.secret import order_of
 from republish.series import Series
 from republish.sources.identifiers import require_whole
-from republish.sources.tables import read_table
+from republish.sources.tables import read_raw, read_table
 from republish.verify.table import all_starred, quasi_columns
 
 
@@ -124,8 +123,7 @@ class AdoptedTables:
     def _split(self, view: Any, column: str) -> tuple[pl.DataFrame, pl.Series]:
         """The view without the column that names groups, and that column."""
         schema = self.schema
-        declared = (*schema.quasi_identifiers, schema.sensitive)
-        frame = read_table(view, schema.missing, [c.name for c in declared if isinstance(c, Number)])
+        frame = read_raw(view, schema)
         if column not in frame.columns:
             raise ViewError(
                 f"the view has no column {listed([column])}; --groups names the one that says who was where"

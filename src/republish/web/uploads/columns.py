@@ -18,7 +18,7 @@ from republish.sources.panics import is_panic
 from republish.sources.tables import header, read_table
 
 if TYPE_CHECKING:
-    from republish.schema import Schema
+    from republish.schema import Dialect, Schema
 
 _NONE_THERE = "none of the expected columns is there; does the file have a header line?"
 
@@ -38,15 +38,15 @@ def legible() -> Iterator[None]:
         raise
 
 
-def names_in(view: Path) -> list[str]:
+def names_in(view: Path, files: Dialect) -> list[str]:
     """The column names of a view."""
     with legible():
-        return header(view)
+        return header(view, files)
 
 
 def require_known(schema: Schema, view: Path) -> None:
     """Refuse a view with columns that the schema does not know, without naming those."""
-    words = _unknown(schema, names_in(view))
+    words = _unknown(schema, names_in(view, schema.files))
     if words is not None:
         raise SchemaError(words)
 
@@ -58,10 +58,10 @@ def compare(schema: Schema, view: Path, known: pl.Series | None) -> dict[str, An
     problems: list[str] = []
     rows, found = 0, list[str]()
     try:
-        found = names_in(view)
+        found = names_in(view, schema.files)
         words = _unknown(schema, found)
         with legible():
-            rows = read_table(view, schema.missing).height
+            rows = read_table(view, files=schema.files).height
             if words is None:
                 read_view(view, schema, known)
     except RepublishError as problem:

@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from republish.show.numbers import size
+from republish.sources.files.encodings import marked_encoding
+from republish.sources.files.formats import CSV, format_of
 from republish.web import Busy, DeskError, NotFound, TooLarge, WrongType
+from republish.web.uploads.packed_size import FORMATS, packed
 from republish.web.uploads.parquet_size import contents
 
 LIMIT = 200 * 2**20
@@ -28,14 +31,10 @@ _UNPACKED = 20
 _KEPT_SECONDS = 3600.0
 AT_ONCE = 20
 _OTHERS = {
-    b"PK\x03\x04": "an Excel workbook or a zip archive",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"\x1f\x8b": "a gzip archive",
     b"%PDF": "a PDF",
     b"\x28\xb5\x2f\xfd": "a zstd archive",
     b"SQLite format 3": "a database",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
 
 
@@ -76,11 +75,11 @@ class Receiver:
         self._digest.update(piece)
 
     def finish(self) -> Upload:
-        """The upload, once all is in; `WrongType` where it is neither CSV nor Parquet."""
+        """The upload, once all is in; `WrongType` where it is no table."""
         self._file.close()
         kind = _format_of(self._path)
-        if kind == "parquet":
-            _require_bearable(self._path, self._uploads.limit)
+        if kind != "csv":
+            _require_bearable(self._path, kind, self._uploads.limit)
         path = self._path.rename(self._folder / f"view.{kind}")
         return Upload(self.id, path, self._bytes, kind, self._digest.hexdigest())
 
@@ -195,27 +194,28 @@ def too_large(limit: int) -> TooLarge:
     )
 
 
-def _require_bearable(path: Path, limit: int) -> None:
-    """Refuse a Parquet file that would become far more in memory than a CSV file within the limit could."""
+def _require_bearable(path: Path, kind: str, limit: int) -> None:
+    """Refuse a packed file that would become far more in memory than a CSV file within the limit could."""
+    name = "Parquet" if kind == "parquet" else kind
     try:
-        cells, unpacked = contents(path)
+        cells, unpacked = contents(path) if kind == "parquet" else packed(path, kind)
     except ValueError:
-        raise WrongType("this Parquet file has no footer that can be read; write it anew") from None
+        raise WrongType(f"this {name} file does not say what it holds; write it anew") from None
     if cells > limit // _LEAST_CELL:
         raise TooLarge(
-            f"a Parquet file may have {limit // _LEAST_CELL:,} cells at this desk, and this one has {cells:,}; start "
+            f"a {name} file may have {limit // _LEAST_CELL:,} cells at this desk, and this one has {cells:,}; start "
             "the desk with a higher --upload-limit, or publish the file with `republish publish`"
         )
     if unpacked > _UNPACKED * limit:
         raise TooLarge(
-            f"a Parquet file may have {size(_UNPACKED * limit)} once it is unpacked, and this one has "
+            f"a {name} file may have {size(_UNPACKED * limit)} once it is unpacked, and this one has "
             f"{size(unpacked)}; start the desk with a higher --upload-limit, or publish the file with "
             "`republish publish`"
         )
 
 
 def _format_of(path: Path) -> str:
-    """Csv or parquet, by what the file holds and not by what it is called."""
+    """The ending of its format, by what the file holds and not by what it is called."""
     with path.open("rb") as file:
         start = file.read(2**16)
         if start[:4] == b"PAR1":
@@ -227,11 +227,14 @@ def _format_of(path: Path) -> str:
         raise DeskError(
             "the file is empty; a view is a CSV file with a line of column names, or a Parquet file"
         )
+    what = format_of(path)
+    if what != CSV:
+        return FORMATS[what]
     found = next((what for magic, what in _OTHERS.items() if start.startswith(magic)), None)
-    if found is None and b"\0" in start:
+    if found is None and b"\0" in start and marked_encoding(path) is None:
         found = "a binary file"
     if found is not None:
-        raise WrongType(f"a view is a CSV (UTF-8) or Parquet file; this is {found}: save it as CSV")
+        raise WrongType(f"a view is a table, such as a CSV or Parquet file; this is {found}: save it as CSV")
     return "csv"
 
 

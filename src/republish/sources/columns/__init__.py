@@ -1,0 +1,1 @@
+"""What the columns of a table are understood to be: how cells are spelled, what is missing, who labels them."""
