@@ -13,6 +13,7 @@ import typer
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, console, say, say_json, steps
+from republish.cli.preview import say_preview
 from republish.show.numbers import number
 from republish.show.promises import bounds_in, extended_words, words_on_release, words_on_retired
 
@@ -158,6 +159,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         )
     if done.folder:
         say(f"  files: {done.folder}")
+    if done.preview is not None:
+        say_preview(done.preview, series)
 
 
 def say_size(done: Published, keeps_counts: bool = False) -> None:

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
+from republish.publishing.preview import Preview
 from republish.release.two_tables import TwoTableCounts
 from republish.verify.check import Verification
 
 if TYPE_CHECKING:
+    from republish.estimates.usefulness import Usefulness
     from republish.gate.verdict import Verdict
 
 
@@ -80,8 +80,9 @@ class Published:
     `gate` is the verdict of the policy's gate, `None` where it has none. Only a dry run returns one that did not pass.
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
-    later release. `alike` counts values of columns that are others but for case and blanks. Of a dry run, `sample` is
-    the head of every table. `adopted` tells of a release of another tool.
+    later release. `alike` counts values of columns that are others but for case and blanks. `preview` is what is seen
+    of a dry run. `usefulness` is how far an analyst is off, where the view is in memory; an engine does not measure it.
+    `adopted` tells of a release of another tool.
     """
 
     number: int
@@ -100,7 +101,8 @@ class Published:
     waiting: int = 0
     adopted: Adopted | None = None
     alike: dict[str, int] = field(default_factory=dict)
-    sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
+    usefulness: Usefulness | None = None
+    preview: Preview | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -126,6 +128,10 @@ class Published:
             document["alike"] = self.alike
         if self.meant:
             document["meant"] = list(self.meant)
+        if self.usefulness is not None:
+            document["usefulness"] = self.usefulness.as_dict()
+        if self.preview is not None:
+            document |= self.preview.as_dict()
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
 
     _repr_html_ = html_of("published_html")

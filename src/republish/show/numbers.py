@@ -59,6 +59,12 @@ def percent(share: float | None) -> str:
     return f"{share:.1%}"
 
 
+def points(difference: float) -> str:
+    """The difference of two shares in percentage points, with its sign."""
+    found = f"{100 * difference:+.1f}"
+    return "0.0" if found in ("+0.0", "-0.0") else found
+
+
 def of(part: int, whole: int) -> str:
     """A count, and its share of the whole where there is any."""
     return number(part) if not part or not whole else f"{number(part)} ({percent(part / whole)})"
@@ -196,5 +202,6 @@ DESK_FILTERS: dict[str, Callable[..., Any]] = {
     "day": written_day,
     "moment": written_moment,
     "sentence": upper_first,
+    "points": points,
 }
 """For the templates of the desk."""
