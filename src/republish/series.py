@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -23,7 +23,7 @@ from republish.ledger import Entry, Ledger
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
-from republish.policy import Policy, read_policy
+from republish.policy import Policy, read_policy, report_fields
 from republish.publishers import Publisher
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
@@ -72,18 +72,22 @@ class Series:
         gate: Gate | None = None,
         store: str | None = None,
         form: TwoTables | str | None = None,
+        report: Mapping[str, str] | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
+        `report` is what is said in the disclosure report: title, purpose, recipients, legal_basis, decided_by,
+        signed_by, contact; [report] of series.toml has it, and may be edited later.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables)
+        said = report_fields(report or {}, "report")
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, said)
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod

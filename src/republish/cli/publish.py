@@ -185,9 +185,17 @@ def say_size(done: Published, keeps_counts: bool = False) -> None:
 
 def _say_gate(verdict: Verdict) -> None:
     """The figures that limits are about, the worst draw of each attack, whom it gave up on, and what is broken."""
+    from republish.gate.verdict import used
+
     say(f"  gate: {'passed' if verdict.passed else 'NOT passed, this release would be refused'}")
     unclear = verdict.undecided()
-    for attack, figures in verdict.worst().items():
+    worst_first = sorted(
+        verdict.worst().items(),
+        key=lambda one: (
+            -max((used(figure, verdict.limits[name]) for name, figure in one[1].items()), default=0.0)
+        ),
+    )
+    for attack, figures in worst_first:
         more = unclear[attack].undecided if attack in unclear else 0
         found = ", ".join(
             f"{name} {value:.4f} of {verdict.limits[name]:g}"

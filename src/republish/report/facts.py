@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class ReleaseFacts:
     `checks` are the promises that were recomputed from the files before it was committed, `gate` the verdict of the
     policy's gate. `two_tables` is what was counted where people and values are published apart. `files` maps what may
     leave the house to its BLAKE2b-256 digest. `digest` is that of the entry. `adopted` is what was found when a release
-    that another tool made was taken in.
+    that another tool made was taken in. `usefulness` is how far analysts are off, where that was measured.
     """
 
     number: int
@@ -51,6 +51,7 @@ class ReleaseFacts:
     two_tables: dict[str, Any] | None = None
     adopted: dict[str, Any] | None = None
     alike: dict[str, int] | None = None
+    usefulness: dict[str, Any] | None = None
 
     @property
     def published(self) -> int:
@@ -71,7 +72,7 @@ class SeriesFacts:
     `not_promised` (sentences), and `when_published` where something is checked only then. `gate` holds the gate's
     attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
     shows to be wrong. `current` runs parallel to `assessments`, of which the newest is the last. `form` is that of two
-    tables with a `sentence` on it, `None` for one table.
+    tables with a `sentence` on it, `None` for one table. `signing` is what [report] of series.toml says.
     """
 
     name: str
@@ -90,6 +91,12 @@ class SeriesFacts:
     problems: list[str]
     current: list[bool]
     form: dict[str, Any] | None = None
+    signing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What the series is called by those who publish it; the name of its folder where they do not say."""
+        return self.signing.get("title") or self.name
 
     @property
     def last(self) -> ReleaseFacts | None:
@@ -139,6 +146,7 @@ def facts_of(series: Series) -> SeriesFacts:
         problems=[*faults_in(records, head), *_problems(policy, releases)],
         current=[one.holds_at(entries) for one in found],
         form=None if policy.form is None else policy.form.document() | {"sentence": policy.form.sentence()},
+        signing=dict(policy.report),
     )
 
 
@@ -205,6 +213,7 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             two_tables=payload.get("two_tables"),
             adopted=payload.get("adopted"),
             alike=payload.get("alike"),
+            usefulness=payload.get("usefulness"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

@@ -19,6 +19,7 @@ MARKS = {
     "unknown": "? not known",
     "lacking": "✗ none",
     "absent": "none",
+    "nobody": "nobody found, no limit set",
 }
 
 
