@@ -290,7 +290,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
 
 def report_fields(given: Any, where: str) -> dict[str, str]:
     """What is said of a series for its report; `where` it is said, for whoever says something else."""
-    fields = given if isinstance(given, Mapping) else {"": None}
+    fields: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"": None}
     wrong = [
         str(name) for name, text in fields.items() if name not in REPORT_FIELDS or not isinstance(text, str)
     ]

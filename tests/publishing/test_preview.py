@@ -81,7 +81,7 @@ def test_a_dry_run_shows_the_change(series: Series) -> None:
     found = series.publish(view(3), dry_run=True).preview
     assert found is not None
     named = {one.figure: (one.before, one.now) for one in found.change}
-    assert named["people"] == (60, 60) and named["new"] == (6, 6)
+    assert named["people"] == (60, 60) and named["people who are new"] == (6, 6)
     assert named["error of a count"][0] == series.records[-1].payload["usefulness"]["count_error"]
 
 

@@ -65,7 +65,8 @@ class Preview:
     def as_dict(self) -> dict[str, Any]:
         """A JSON document; it has no rows where there are none to be shown."""
         rows = [{"columns": head.columns, "rows": head.rows()} for head in self.tables]
-        margins = {"margins": [asdict(one) for one in self.margins], "margins_unshown": self.unshown}
+        margins: dict[str, Any] = {"margins": [asdict(one) for one in self.margins]}
+        margins |= {"margins_unshown": self.unshown, "margins_agree": self.margins_agree}
         return ({"sample": rows} if rows else {}) | margins | {"change": [asdict(one) for one in self.change]}
 
 
@@ -126,14 +127,14 @@ def changes(
     added = "held" if keeps_counts else "counterfeits"
     figures: list[tuple[str, tuple[str, ...], bool]] = [
         (people, ("rows",), False),
-        ("new", ("arrivals", "new"), False),
-        ("came back", ("arrivals", "returned"), False),
-        ("left", ("arrivals", "left"), False),
-        ("with a changed value", ("arrivals", "changed_value"), False),
+        ("people who are new", ("arrivals", "new"), False),
+        ("people who came back", ("arrivals", "returned"), False),
+        ("people who left", ("arrivals", "left"), False),
+        ("people with a changed value", ("arrivals", "changed_value"), False),
         (outside, ("suppressed",), False),
         (added, ("counterfeits",), False),
         ("groups", ("groups",), False),
-        ("certainty penalty", ("measures", "penalty"), False),
+        ("certainty penalty", ("measures", "penalty"), True),
         ("highest risk of a row", ("measures", "prosecutor_risk", "highest"), True),
         ("error of a count", ("usefulness", "count_error"), True),
         ("error of a count with a value", ("usefulness", "value_count_error"), True),
