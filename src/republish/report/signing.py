@@ -30,7 +30,7 @@ LABELS = {
 """What a report says of who publishes to whom, for what, and who answers for it; beside the title."""
 
 
-class Ground(NamedTuple):
+class Reason(NamedTuple):
     """One reason for or against a signature, and what to do about it."""
 
     mark: str
@@ -43,27 +43,27 @@ def signing(facts: SeriesFacts, sought: Sequence[Assessment]) -> dict[str, Any]:
 
     `sought` are the assessments that are still true and sought values.
     """
-    grounds = sorted(_grounds(facts, sought), key=lambda one: _WORST_FIRST.index(one.mark))
-    mark = grounds[0].mark
-    todo = dict.fromkeys(one.todo for one in grounds if one.todo)
+    reasons = sorted(_reasons(facts, sought), key=lambda one: _WORST_FIRST.index(one.mark))
+    mark = reasons[0].mark
+    todo = dict.fromkeys(one.todo for one in reasons if one.todo)
     said = [(name, label, facts.signing.get(name, "")) for name, label in LABELS.items()]
     return {
         "mark": mark,
         "title": _TITLES[mark],
-        "why": [one.why for one in grounds if one.why],
+        "why": [one.why for one in reasons if one.why],
         "next": list(todo),
         "fields": [{"name": name, "label": label, "text": text} for name, label, text in said],
     }
 
 
-def _grounds(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground]:
+def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
     if not facts.releases:
         first = f"Try a first view: `republish publish {facts.name} VIEW.csv --dry-run` shows what would come of it."
-        return [Ground(UNKNOWN, "Nothing has been published.", first)]
+        return [Reason(UNKNOWN, "Nothing has been published.", first)]
     found = [*_of_records(facts), *_of_method(facts), *_of_attacks(facts, sought)]
     if facts.gate is None:
         found.append(
-            Ground(
+            Reason(
                 HOLDS,
                 "",
                 "There is no gate: nothing refuses a release from which too much could be found out.",
@@ -71,33 +71,33 @@ def _grounds(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground]:
         )
     if all(one.mark == HOLDS for one in found):
         found.append(
-            Ground(HOLDS, "", "Make the attacks again after the next release: the risk can grow with each.")
+            Reason(HOLDS, "", "Make the attacks again after the next release: the risk can grow with each.")
         )
     return found
 
 
-def _of_records(facts: SeriesFacts) -> list[Ground]:
+def _of_records(facts: SeriesFacts) -> list[Reason]:
     """What the ledger says of promises and of the gate."""
     repair = f"Run `republish verify {facts.name}`, and restore what it names from a backup before you publish again."
-    found = [Ground(BROKEN, f"{problem[:1].upper()}{problem[1:]}.", repair) for problem in facts.problems]
+    found = [Reason(BROKEN, f"{problem[:1].upper()}{problem[1:]}.", repair) for problem in facts.problems]
     broken = [release.number for release in facts.releases if not release.holds]
     if broken:
         listed = ", ".join(map(str, broken))
-        found.append(Ground(BROKEN, f"A promise did not hold when release {listed} was published.", repair))
+        found.append(Reason(BROKEN, f"A promise did not hold when release {listed} was published.", repair))
     if not found:
         checks = sum(len(release.checks) for release in facts.releases)
         found.append(
-            Ground(HOLDS, f"All {checks:,} checks of promises held when the releases were published.", "")
+            Reason(HOLDS, f"All {checks:,} checks of promises held when the releases were published.", "")
         )
     return found
 
 
-def _of_method(facts: SeriesFacts) -> list[Ground]:
+def _of_method(facts: SeriesFacts) -> list[Reason]:
     """A method that promises nothing over a series is no method for one."""
     if facts.publisher["protects_series"] or len(facts.releases) < 2:
         return []
     return [
-        Ground(
+        Reason(
             BROKEN,
             f"{facts.publisher['name']} promises nothing over a series, and {len(facts.releases)} releases are out.",
             "Publish no further release in this way. Begin a series that protects all releases together, and adopt "
@@ -106,18 +106,18 @@ def _of_method(facts: SeriesFacts) -> list[Ground]:
     ]
 
 
-def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground]:
+def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
     """What the strongest adversary finds who was measured on the series as it is."""
     if facts.sensitive is None:
         return [
-            Ground(
+            Reason(
                 LOOK, "There is no sensitive column, so no attack says what releases give away together.", ""
             )
         ]
     if not sought:
         make = f"Attack the series: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
         return [
-            Ground(
+            Reason(
                 UNKNOWN,
                 "No attack was made on the series as it is now, so nobody knows what it gives away.",
                 make,
@@ -126,7 +126,7 @@ def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground
     return [*_not_made(facts, sought), _strongest(facts, sought)]
 
 
-def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground]:
+def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
     """Attacks that need nothing but the releases, could be made, and were not: by nobody and not by the gate."""
     made = {name for one in sought for name in (*one.found, *one.left_out)}
     made |= set(facts.gate["attacks"]) if facts.gate is not None else set()
@@ -136,10 +136,10 @@ def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Ground]:
     make = (
         f"Make all attacks: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
     )
-    return [Ground(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
+    return [Reason(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
 
 
-def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Ground:
+def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
     """Whom the strongest attack determines, of whom it cannot tell, and of whom it is nearly sure."""
     one = strongest_first(sought)[0]
     assert one.strongest is not None
@@ -153,7 +153,7 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Ground:
             if limit is not None
             else ", and no gate says how many are too many"
         )
-        return Ground(
+        return Reason(
             LOOK if within else FOUND,
             f"The strongest attack measured, {one.strongest}, determines {whom}{allowed}.",
             "What is out cannot be called back. Publish no further release like these: larger groups or another "
@@ -162,8 +162,8 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Ground:
     sure = f"The strongest attack measured, {one.strongest}, determines nobody of {last.people:,} people"
     if undecided:
         more = f"{sure}, and cannot tell of {undecided:,}."
-        return Ground(LOOK, more, "Give the attack more time, or ask whether so many may be determined.")
+        return Reason(LOOK, more, "Give the attack more time, or ask whether so many may be determined.")
     if last.above_nine_tenths:
         more = f"{sure}, and is surer than .9 of {percent(last.above_nine_tenths)}."
-        return Ground(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
-    return Ground(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")
+        return Reason(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
+    return Reason(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")
