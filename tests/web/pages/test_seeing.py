@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desk_client import TestClient, csv, desk, ended, make_series, upload
+from desk_client import ROLES, TestClient, csv, desk, ended, make_series, upload
 from republish import Gate
 from republish.web.pages.new_series import SITUATIONS
 from republish.web.pages.page import plain
@@ -112,3 +112,17 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         app.serve([tmp_path / "desk"], port=port, say=said.append)
     (note,) = [line for line in said if line.startswith("note: port")]
     assert re.fullmatch(rf"note: port {port} is taken by another program, so the desk listens at \d+", note)
+
+
+def test_a_new_series_may_say_who_answers_for_it(client: TestClient) -> None:
+    taken = upload(client, csv())
+    assert 'for="report-legal_basis">Legal basis</label>' in client.get(f"/new/{taken}").text
+    columns = {key: [one[key] or "category" for one in ROLES] for key in ("name", "role", "kind")}
+    form = {"name": "said", "publisher": "tau-safety", "tau-safety.m": "3", "report.title": "Visits by ward"}
+    made = client.post(
+        f"/new/{taken}",
+        data={**form, "column": columns["name"], "role": columns["role"], "kind": columns["kind"]},
+    )
+    assert made.status_code == 303, made.text
+    assert client.get("/api/series/said").json()["signing"] == {"title": "Visits by ward"}
+    assert "<h1>Visits by ward</h1>" in client.get("/s/said/report").text

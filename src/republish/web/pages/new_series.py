@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from republish.errors import RepublishError
+from republish.policy import REPORT_FIELDS
 from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
+from republish.report.signing import LABELS
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
 from republish.web import DeskError, NotFound
@@ -100,6 +102,14 @@ class NewSeriesPages(Page):
             kinds=KINDS,
             methods=methods,
             situations=_by_situation(methods),
+            fields=[
+                {
+                    "name": name,
+                    "label": label,
+                    "text": text(form, f"report.{name}") if form is not None else "",
+                }
+                for name, label in {"title": "Title", **LABELS}.items()
+            ],
             form=asked,
             error=error,
         )
@@ -133,6 +143,7 @@ class NewSeriesPages(Page):
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
                 form=_form(form, publisher),
+                report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
             )
         except NotFound:
             raise
