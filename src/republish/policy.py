@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,9 @@ from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
-_MAY_CHANGE = ("one_table", "ledger", "store", "expect")  # none says what is promised
+_MAY_CHANGE = ("one_table", "ledger", "store", "expect", "report")  # none says what is promised
+REPORT_FIELDS = ("title", "purpose", "recipients", "legal_basis", "decided_by", "signed_by", "contact")
+"""What [report] may say for the disclosure report: who publishes to whom, for what, and who answers for it."""
 _SECTIONS = {
     "schema",
     "form",
@@ -44,6 +46,7 @@ _SECTIONS = {
     "one_table",
     "ledger",
     "store",
+    "report",
 }
 _KNOWLEDGE = "knowledge"
 
@@ -52,7 +55,8 @@ _KNOWLEDGE = "knowledge"
 class Policy:
     """The schema, the publisher with all requirements on a group, the seed, the risk gate and the form of a series.
 
-    Without a `form` a release is one table.
+    Without a `form` a release is one table. `report` is what people say of the series in its disclosure report; it
+    promises nothing and may be edited at any time.
     """
 
     schema: Schema
@@ -64,6 +68,7 @@ class Policy:
     store: str | None = None
     form: TwoTables | None = None
     expect: Expect | None = None
+    report: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
@@ -174,6 +179,8 @@ class Policy:
             document["ledger"] = self.ledger
         if self.store:
             document["store"] = self.store
+        if self.report:
+            document["report"] = dict(self.report)
         if self.form is not None:
             document["form"] = self.form.document()
         document["publisher"] = {"name": self.publisher.name, **stored_parameters(self.publisher)}
@@ -290,7 +297,21 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         document.get("store"),
         form_from(document.get("form")),
         None if document.get("expect") is None else expect_from_mapping(document["expect"]),
+        report_fields(document.get("report", {}), f"{FILE}: [report]"),
     )
+
+
+def report_fields(given: Any, where: str) -> dict[str, str]:
+    """What is said of a series for its report; `where` it is said, for whoever says something else."""
+    fields: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"": None}
+    wrong = [
+        str(name) for name, text in fields.items() if name not in REPORT_FIELDS or not isinstance(text, str)
+    ]
+    if wrong:
+        raise PolicyError(
+            f"{where} may have {', '.join(REPORT_FIELDS)}, each a text; correct {', '.join(wrong) or 'it'}"
+        )
+    return {name: text.strip() for name, text in fields.items() if text.strip()}
 
 
 def _knowledge(section: Any, folder: Path, schema: Schema) -> Knowledge | Extracted | None:

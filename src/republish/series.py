@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -25,7 +25,7 @@ from republish.ledger.lock import AT_ONCE, Patience
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
-from republish.policy import Policy, read_policy
+from republish.policy import Policy, read_policy, report_fields
 from republish.publishers import Publisher
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
@@ -77,6 +77,7 @@ class Series:
         store: str | None = None,
         form: TwoTables | str | None = None,
         expect: Expect | None = None,
+        report: Mapping[str, str] | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
@@ -84,12 +85,16 @@ class Series:
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
         `expect` says how far a view may differ from the last one; without it the usual limits are written down.
+        `report` is what is said in the disclosure report: title, purpose, recipients, legal_basis, decided_by,
+        signed_by, contact; [report] of series.toml has it, and may be edited later.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, expect or Expect())
+        said = report_fields(report or {}, "report")
+        limits = expect or Expect()
+        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, limits, said)
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from json_documents import valid
 from republish import JSReduce, LedgerError, PolicyError, Series
 from republish.cli import app
+from republish.cli.tune import _title
 from republish.show.plots import load_pyplot
 from republish.tune import Point, Tuned
 from republish.tune.picture import frontier_figure, plot_frontier
@@ -49,7 +50,7 @@ def test_it_shows_the_frontier_writes_the_policy_and_draws(series: Path) -> None
         series, "--max-determined", "0.2", "--write", out / "policy.toml", "--plot", out / "map.png"
     )
     assert made.exit_code == 0, made.output
-    assert "frontier of" in made.output
+    assert "frontier: " in made.output
     assert "is within the limit of 0.2 at the least loss: " in made.output
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     command = next(line for line in made.output.splitlines() if line.startswith("next: ")).removeprefix(
@@ -220,3 +221,15 @@ def test_the_form_of_the_series_is_kept(tmp_path: Path) -> None:
     extent = extent_of(start, 6, 60, 0.04)
     assert extent.least_m == 3
     assert references(["js-reduce"], start, extent, True)[-1].parameters["crowd"] == 170.0
+
+
+@pytest.mark.parametrize(
+    ("shown", "feasible", "title"),
+    [
+        (3, 3, "frontier: 3 points (9 trials)"),
+        (2, 3, "frontier: 2 points of 3; the others are beaten in both loss and risk (9 trials)"),
+        (1, 1, "frontier: 1 point (9 trials)"),
+    ],
+)
+def test_the_title_counts_the_rows_below_it(shown: int, feasible: int, title: str) -> None:
+    assert _title(shown, feasible, 9) == title

@@ -204,6 +204,7 @@ def new_series(page: Page, name: str, file: Path) -> None:
     page.get_by_label("Your table").set_input_files(file)
     page.get_by_role("button", name="Upload and propose roles").click()
     page.get_by_label("Name of the series").fill(name)
+    page.get_by_text("recipients need one table of rows").click()
     page.locator("#m-tau-safety").check()
     page.get_by_role("spinbutton", name="m", exact=True).fill("3")
 

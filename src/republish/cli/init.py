@@ -12,6 +12,7 @@ import typer
 from republish.cli.columns import ColumnOptions, ask_reading, choose, is_said
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.cli.report_fields import ReportFieldOptions
 from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def init(
     roles: SchemaOptions,
     tables: FormOptions,
     options: SeriesOptions,
+    said: ReportFieldOptions,
     as_json: Json = False,
 ) -> None:
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
@@ -208,6 +210,7 @@ def init(
         gate=limits,
         store=options.store,
         form=form,
+        report=said.given(),
     )
     if as_json:
         promises = made.policy.promises

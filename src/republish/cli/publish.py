@@ -13,6 +13,7 @@ import typer
 from republish.cli.engine_options import EngineOptions, engine_of
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import SayingOptions, say, say_aside, say_json, steps
+from republish.cli.preview import say_preview
 from republish.show.numbers import number
 from republish.show.promises import (
     bounds_in,
@@ -204,6 +205,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         )
     if done.folder:
         say(f"  files: {done.folder}")
+    if done.preview is not None:
+        say_preview(done.preview, series)
 
 
 def say_size(done: Published, keeps_counts: bool = False) -> None:
@@ -228,9 +231,17 @@ def say_size(done: Published, keeps_counts: bool = False) -> None:
 
 def _say_gate(verdict: Verdict) -> None:
     """The figures that limits are about, the worst draw of each attack, whom it gave up on, and what is broken."""
+    from republish.gate.verdict import used
+
     say(f"  gate: {'passed' if verdict.passed else 'NOT passed, this release would be refused'}")
     unclear = verdict.undecided()
-    for attack, figures in verdict.worst().items():
+    worst_first = sorted(
+        verdict.worst().items(),
+        key=lambda one: (
+            -max((used(figure, verdict.limits[name]) for name, figure in one[1].items()), default=0.0)
+        ),
+    )
+    for attack, figures in worst_first:
         more = unclear[attack].undecided if attack in unclear else 0
         found = ", ".join(
             f"{name} {value:.4f} of {verdict.limits[name]:g}"

@@ -12,6 +12,7 @@ import typer
 
 from republish.cli.options import Folder, gathered, option
 from republish.cli.output import Json, Quiet, counted, say, say_json
+from republish.cli.report_fields import ReportFieldOptions
 
 if TYPE_CHECKING:
     from republish.series import Series
@@ -91,10 +92,14 @@ def report(
         str | None, typer.Option(help="html, json or md; by default what the file's ending says, else html.")
     ] = None,
     options: ReportAttackOptions,
+    said: ReportFieldOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The disclosure report of a series: one page that prints well, with what attacks found over all releases."""
+    """The disclosure report of a series: one page that prints well, with what attacks found over all releases.
+
+    Title, purpose and who answers for it are kept in [report] of series.toml; given here, they are for this report.
+    """
     from republish.errors import PolicyError
     from republish.report import FORMATS, facts_of, make_report
     from republish.series import Series
@@ -112,7 +117,7 @@ def report(
         _require_outside(out, opened)
     if options.attack is not None:
         options.make(opened)
-    text = make_report(opened, chosen)
+    text = make_report(opened, chosen, said.given())
     if out is None:
         typer.echo(text)
         return

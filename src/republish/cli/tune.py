@@ -137,7 +137,7 @@ def _say(tuned: Tuned) -> None:
     )  # fmt: skip
     feasible = sum(point.feasible for point in tuned.points)
     if rows:
-        say_table(columns, rows, title=f"frontier of {feasible} points, {tuned.trials} trials")
+        say_table(columns, rows, title=_title(len(rows), feasible, tuned.trials))
     for name, (count, why) in tuned.infeasible.items():
         say(f"{name}: {number(count)} points cannot publish these views; {why.split(';')[0]}")
     best, near = tuned.best, tuned.nearest
@@ -154,6 +154,12 @@ def _say(tuned: Tuned) -> None:
         )
     else:
         say("no publisher could publish these views with any parameters that were tried")
+
+
+def _title(shown: int, feasible: int, trials: int) -> str:
+    """How many points are shown, of how many: those that another beats are not."""
+    beaten = "" if shown == feasible else f" of {feasible}; the others are beaten in both loss and risk"
+    return f"frontier: {shown} point{'' if shown == 1 else 's'}{beaten} ({trials} trials)"
 
 
 def _say_doubts(point: Point) -> None:

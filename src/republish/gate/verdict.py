@@ -151,6 +151,11 @@ class LimitBreach:
         }
 
 
+def used(figure: float, limit: float) -> float:
+    """How much of its limit a figure uses up, by which the worst is found; of a limit of 0, all or more."""
+    return figure / limit if limit else float("inf") if figure else 1.0
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The limits of a gate and what each attack found, once a draw."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from republish.arrays import FloatArray
 from republish.papers.study import Figure, Lines, Value
-from republish.show.plots import MANY_COLOURS, MARKERS, STYLES, load_pyplot
+from republish.show.colours import MANY_COLOURS, MARKERS, STYLES
+from republish.show.plots import load_pyplot
 
 _MANY = 25  # points of a line that are all marked
 _FEW = 15  # bars that all have room for their numbers

@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from republish.expect.findings import Finding
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
 from republish.publishing.correction import Correction
+from republish.publishing.preview import Preview
 from republish.release.two_tables import TwoTableCounts
 from republish.verify.check import Verification
 
 if TYPE_CHECKING:
+    from republish.estimates.usefulness import Usefulness
     from republish.gate.verdict import Verdict
 
 
@@ -87,8 +87,9 @@ class Published:
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
     later release. `findings` are figures of the view that broke a limit of `[expect]`; `expect_anyway` is why it was
     published although some of them refuse it. `alike` counts values of columns that are others but for case and
-    blanks. Of a dry run, `sample` is the head of every table. `adopted` tells of a release of another tool, `corrects`
-    of the release that this one takes the place of.
+    blanks. `preview` is what is seen of a dry run. `usefulness` is how far an analyst is off, where the view is in
+    memory; an engine does not measure it. `adopted` tells of a release of another tool, `corrects` of the release that
+    this one takes the place of.
     """
 
     number: int
@@ -110,7 +111,8 @@ class Published:
     alike: dict[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     expect_anyway: str | None = None
-    sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
+    usefulness: Usefulness | None = None
+    preview: Preview | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -142,6 +144,10 @@ class Published:
             document["findings"] = [one.as_dict() for one in self.findings]
         if self.expect_anyway is not None:
             document["expect_anyway"] = self.expect_anyway
+        if self.usefulness is not None:
+            document["usefulness"] = self.usefulness.as_dict()
+        if self.preview is not None:
+            document |= self.preview.as_dict()
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}
 
     _repr_html_ = html_of("published_html")

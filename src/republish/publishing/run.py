@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import polars as pl
-
 from republish.arrays import BoolArray
+from republish.estimates.usefulness import MOST_ROWS, Usefulness, usefulness_of
 from republish.expect import Margins
 from republish.expect import compare as compare_margins
 from republish.grouping import Grouping
@@ -36,6 +35,7 @@ from republish.publishing.plausibility import (
     with_spelling,
 )
 from republish.publishing.policy_record import policy_record, require_another_release
+from republish.publishing.preview import ROWS, Preview, changes, margins_of
 from republish.publishing.private_files import (
     needs_fresh_base,
     with_margins,
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from republish.series import Series
 
 Progress = Callable[[str], None]
-_SAMPLE = 8
 STEPS = ("reading the view", "grouping", "writing", "verifying", "attacking", "remembering", "committing")
 
 
@@ -132,9 +131,13 @@ class Maker(ABC):
     def alike(self) -> dict[str, int]:
         """How many values of each column are others but for case and blanks around them."""
 
-    def sample(self) -> tuple[pl.DataFrame, ...]:
-        """The first lines of what would be published."""
-        return ()
+    def preview(self) -> Preview:
+        """What is seen of a draft beside its figures."""
+        return Preview()
+
+    def usefulness(self) -> Usefulness | None:
+        """How far an analyst is off, where it is measured."""
+        return None
 
     def judge(self) -> Verdict | None:
         """What the gate says of all releases with this one, where the policy has a gate."""
@@ -255,11 +258,20 @@ class OneProcess(Maker):
             return None
         return TwoTableCounts.of(release, self.cells.reaching)
 
-    def sample(self) -> tuple[pl.DataFrame, ...]:
-        """The first rows of every table."""
-        release = self.checked.release
-        people = release.head(_SAMPLE)
-        return (people,) if isinstance(release, Release) else (people, release.batches().head(_SAMPLE))
+    def preview(self) -> Preview:
+        """The first rows of every table, and the margins of the sensitive column."""
+        release, sensitive = self.checked.release, self.schema.sensitive
+        people = release.head(ROWS)
+        tables = (people,) if isinstance(release, Release) else (people, release.batches().head(ROWS))
+        if sensitive is None:
+            return Preview(tables)
+        raw, released = self.view.values.gather(self.view.codes), self.raw.values.gather(self.checked.codes)
+        return Preview(tables, *margins_of(raw, released, sensitive))
+
+    def usefulness(self) -> Usefulness | None:
+        if self.view.rows > MOST_ROWS and not self.options.dry_run:
+            return None
+        return usefulness_of(self.checked.release, self.view)
 
     def judge(self) -> Verdict | None:
         """The attacks of the gate on the series with this draft."""
@@ -363,7 +375,7 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, expected: Expected)
     # People without a batch are shown all the same.
     left_out = 0 if maker.policy.form is not None else suppressed
     measures = measures_of([piece.sums for piece in pieces], maker.schema, left_out)
-    return Published(
+    done = Published(
         number=maker.number,
         as_of=as_of,
         rows=rows,
@@ -382,8 +394,18 @@ def _made(maker: Maker, draft: Draft, as_of: str, rows: int, expected: Expected)
         waiting=maker.waiting,
         two_tables=maker.counts(),
         alike=maker.alike(),
-        sample=maker.sample() if maker.options.dry_run else (),
+        usefulness=maker.usefulness(),
     )
+    return replace(done, preview=_preview(maker, done)) if maker.options.dry_run else done
+
+
+def _preview(maker: Maker, done: Published) -> Preview:
+    """What is seen of a dry run; no rows of what the gate refuses."""
+    records = maker.series.records
+    before = records[-1].payload if records else None
+    change = changes(before, done.as_dict(), maker.policy.publisher.keeps_counts)
+    found = replace(maker.preview(), change=change)
+    return found if done.gate is None or done.gate.passed else replace(found, tables=())
 
 
 def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None:

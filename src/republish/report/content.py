@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import republish
 from republish.attacks.assessments import Assessment
 from republish.attacks.summary import ranked
-from republish.gate.verdict import verdict_from
+from republish.gate.verdict import used, verdict_from
 from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import ReleaseFacts, SeriesFacts
@@ -18,11 +18,14 @@ from republish.report.sentences import (
     adversary_sentence,
     assumptions,
     events,
+    limit_of,
     statements,
     strongest,
     strongest_first,
     until,
 )
+from republish.report.signing import signing
+from republish.report.usefulness import for_analysts
 from republish.show.adopted import assumed, kept_and_found
 from republish.show.numbers import percent
 from republish.show.promises import words_on_release
@@ -38,6 +41,8 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
     identities = identities_of(found)
     return {
         "name": facts.name,
+        "title": facts.title,
+        "signing": signing(facts, sought),
         "made_at": made_at,
         "tool": republish.__version__,
         "tools": sorted({release.tool for release in facts.releases}),
@@ -57,9 +62,10 @@ def content_of(facts: SeriesFacts, made_at: str) -> dict[str, Any]:
         "checks": checks_over_time(facts.releases),
         "safer": safer_publishers(),
         "usefulness": usefulness(facts.releases),
+        "analysts": for_analysts(facts),
         "risks": _risks(facts.last),
         "of_groups": _of_groups(facts),
-        "serial": [_serial(one) for one in sought],
+        "serial": [_serial(one, limit_of(facts)) for one in sought],
         "identities": described_identities(identities),
         "outdated": _outdated(facts),
         "gate": gate_over_time(facts.releases),
@@ -224,14 +230,17 @@ def _risks(last: ReleaseFacts | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _serial(one: Assessment) -> dict[str, Any]:
+def _serial(one: Assessment, limit: float | None) -> dict[str, Any]:
     order = ranked(one.found)
     return {
         "made_at": one.made_at,
         "releases": one.releases,
         "adversary": one.adversary,
         "sentence": adversary_sentence(one.adversary),
-        "strongest": {"attack": order[0], **dict(zip(("mark", "text"), strongest([one]), strict=True))},
+        "strongest": {
+            "attack": order[0],
+            **dict(zip(("mark", "text"), strongest([one], limit), strict=True)),
+        },
         "confidence": confidence_of(one),
         "rows": [(name, words.ATTACKS.get(name, ""), asdict(one.found[name][-1])) for name in order],
         "after_release": {name: [asdict(part) for part in one.found[name]] for name in order},
@@ -304,4 +313,4 @@ def gate_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
                 row["found"][release.number] = figure
     for row in rows.values():
         row["last"], row["worst"] = list(row["found"].values())[-1], max(row["found"].values())
-    return list(rows.values())
+    return sorted(rows.values(), key=lambda row: -used(row["last"], row["allowed"]))

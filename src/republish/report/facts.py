@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ class ReleaseFacts:
     `checks` are the promises that were recomputed from the files before it was committed, `gate` the verdict of the
     policy's gate. `two_tables` is what was counted where people and values are published apart. `files` maps what may
     leave the house to its BLAKE2b-256 digest. `digest` is that of the entry. `adopted` is what was found when a release
-    that another tool made was taken in.
+    that another tool made was taken in. `usefulness` is how far analysts are off, where that was measured.
     """
 
     number: int
@@ -55,6 +55,7 @@ class ReleaseFacts:
     alike: dict[str, int] | None = None
     findings: list[dict[str, Any]] | None = None
     expect_anyway: str | None = None
+    usefulness: dict[str, Any] | None = None
 
     @property
     def published(self) -> int:
@@ -76,7 +77,7 @@ class SeriesFacts:
     attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
     shows to be wrong. `changes` says how views are read otherwise than at first, and why. `current` runs parallel to
     `assessments`, of which the newest is the last. `form` is that of two tables with a `sentence` on it, `None` for one
-    table.
+    table. `signing` is what [report] of series.toml says.
     """
 
     name: str
@@ -96,6 +97,12 @@ class SeriesFacts:
     current: list[bool]
     changes: list[dict[str, str]]
     form: dict[str, Any] | None = None
+    signing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What the series is called by those who publish it; the name of its folder where they do not say."""
+        return self.signing.get("title") or self.name
 
     @property
     def last(self) -> ReleaseFacts | None:
@@ -150,6 +157,7 @@ def facts_of(series: Series) -> SeriesFacts:
             for change in entry.payload.get("changes", ())
         ],
         form=None if policy.form is None else policy.form.document() | {"sentence": policy.form.sentence()},
+        signing=dict(policy.report),
     )
 
 
@@ -218,6 +226,7 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
             alike=payload.get("alike"),
             findings=payload.get("findings"),
             expect_anyway=payload.get("expect_anyway"),
+            usefulness=payload.get("usefulness"),
             **{name: payload[name] for name in _AS_RECORDED},
         )
     except (KeyError, TypeError, AttributeError):

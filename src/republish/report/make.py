@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
+from republish.policy import report_fields
 from republish.report.content import content_of
 from republish.report.facts import SeriesFacts, facts_of
 from republish.show.numbers import FILTERS, MARKS, escaped
@@ -18,11 +21,15 @@ FORMATS = ("html", "json", "md")
 _OBJECTS = ("facts", "words", "serial", "tables")
 
 
-def make_report(series: Series, format: str = "html") -> str:  # noqa: A002 - what people call it
+def make_report(
+    series: Series,
+    format: str = "html",  # noqa: A002 - what people call it
+    said: Mapping[str, str] | None = None,
+) -> str:
     """The disclosure report of a series: `html` is one self-contained page, `json` and `md` say the same.
 
     Attacks are not made here. What `republish.attacks.assessments` keeps beside the series is shown as far as
-    it still holds.
+    it still holds. `said` is title, purpose and so on for this report, beside or instead of what series.toml says.
 
     Raises:
         PolicyError: there is no such format, or what it needs is not installed.
@@ -30,6 +37,7 @@ def make_report(series: Series, format: str = "html") -> str:  # noqa: A002 - wh
     if format not in FORMATS:
         raise PolicyError(f"a report is {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; found {format}")
     facts = facts_of(series)
+    facts = replace(facts, signing=facts.signing | report_fields(said or {}, "a report"))
     content = content_of(facts, datetime.now(UTC).isoformat(timespec="seconds"))
     if format == "json":
         return json.dumps(_document(facts, content), indent=2, ensure_ascii=False)

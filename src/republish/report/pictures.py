@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from republish.errors import PolicyError
 from republish.report.facts import ReleaseFacts
+from republish.show.colours import COLOURS, MARKERS, STYLES, look_of
 from republish.show.numbers import percent
-from republish.show.plots import COLOURS, MARKERS, STYLES, attacks_figure, load_pyplot
+from republish.show.plots import attacks_figure, load_pyplot
 
 if TYPE_CHECKING:
     from republish.attacks.assessments import Assessment
@@ -194,15 +195,16 @@ def gate_picture(rows: Sequence[Mapping[str, Any]]) -> Picture:
     with _figure(len(limits), 2.9) as (figure, panels):
         for panel, limit in zip(panels, limits, strict=True):
             those = [row for row in rows if row["limit"] == limit]
-            for place, row in enumerate(those):
-                look = {"color": COLOURS[place % len(COLOURS)], "linestyle": STYLES[place % len(STYLES)]}
+            for row in those:
+                look = look_of(row["attack"])
                 panel.plot(
                     list(row["found"]),
                     list(row["found"].values()),
-                    marker=MARKERS[place % len(MARKERS)] if len(row["found"]) < 40 else None,
+                    color=look.colour,
+                    linestyle=look.style,
+                    marker=look.marker if len(row["found"]) < 40 else None,
                     fillstyle="none",
                     label=row["attack"],
-                    **look,
                 )
             allowed = those[0]["allowed"]
             _limits(panel, [allowed], "allowed: {:g}")

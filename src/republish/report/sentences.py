@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from republish.attacks import Identity
 
 HOLDS, LOOK, BROKEN, UNKNOWN = "holds", "look", "broken", "unknown"
-LACKING, ABSENT, FOUND = "lacking", "absent", "found"
-"""Marks of statements: nothing to do; look at it; not as it should be; not known; missed; simply not there; people are
-found out."""
+LACKING, ABSENT, FOUND, NOBODY = "lacking", "absent", "found", "nobody"
+"""Marks of statements: a limit is kept; look at it; not as it should be; not known; missed; simply not there; people
+are found out; nobody is, and no limit says that this is enough."""
+_WORST_FIRST = (BROKEN, FOUND, LACKING, LOOK, UNKNOWN, ABSENT, NOBODY, HOLDS)
 
 _CERTAIN = (
     ("linkage", "alone", "of people are alone in the cells that were theirs"),
@@ -37,7 +38,7 @@ _CERTAIN = (
 def statements(
     facts: SeriesFacts, found: Sequence[Assessment], identities: Mapping[str, Sequence[Identity]]
 ) -> list[dict[str, str]]:
-    """What whoever signs should know first, each with a mark."""
+    """What whoever signs should know, each with a mark, the worst first."""
     made = {
         "Strongest adversary measured": _attacked(facts, found),
         "Promises about every release": _promises(facts),
@@ -47,7 +48,8 @@ def statements(
         "Risk of the last release alone": _alone(facts),
         "Records": _ledger(facts),
     }
-    return [{"title": title, "mark": mark, "text": text} for title, (mark, text) in made.items()]
+    said = [{"title": title, "mark": mark, "text": text} for title, (mark, text) in made.items()]
+    return sorted(said, key=lambda one: _WORST_FIRST.index(one["mark"]))
 
 
 def _promises(facts: SeriesFacts) -> tuple[str, str]:
@@ -83,7 +85,12 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
         return UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
     if not found:
         return UNKNOWN, "Not measured: no attack was made on the series as it is now."
-    return strongest(found)
+    return strongest(found, limit_of(facts))
+
+
+def limit_of(facts: SeriesFacts) -> float | None:
+    """The share of people that the gate lets attacks determine; `None` where it says nothing of that."""
+    return None if facts.gate is None else facts.gate["limits"].get("max_determined")
 
 
 def strongest_first(found: Sequence[Assessment]) -> list[Assessment]:
@@ -94,8 +101,11 @@ def strongest_first(found: Sequence[Assessment]) -> list[Assessment]:
     )
 
 
-def strongest(found: Sequence[Assessment]) -> tuple[str, str]:
-    """A mark and a sentence: who finds most of all who were measured, and what she finds."""
+def strongest(found: Sequence[Assessment], limit: float | None) -> tuple[str, str]:
+    """A mark and a sentence: who finds most of all who were measured, and what she finds.
+
+    That nobody is determined keeps the limit of the gate, where there is one.
+    """
     one = strongest_first(found)[0]
     name = one.strongest
     assert name is not None
@@ -107,7 +117,8 @@ def strongest(found: Sequence[Assessment]) -> tuple[str, str]:
         if last.determined
         else f"determines nobody of {last.people:,} people, "
     )
-    mark = FOUND if last.determined else LOOK if undecided or last.above_nine_tenths else HOLDS
+    good = NOBODY if limit is None else HOLDS
+    mark = FOUND if last.determined else LOOK if undecided or last.above_nine_tenths else good
     return mark, (
         f"{name}: {words.ATTACKS.get(name, 'an attack')}. {_she(one.adversary)}, and after "
         f"{_releases(one.releases)} she {whom}is surer than .9 of "

@@ -234,7 +234,8 @@ def _lines(followed: Mapping[str, Sequence[float]], says: str) -> str:
 
 
 def _draw(followed: Mapping[str, Sequence[float]], file: Any) -> None:
-    from republish.show.plots import COLOURS, MARKERS, STYLES, load_pyplot, save
+    from republish.show.colours import COLOURS, MARKERS, STYLES
+    from republish.show.plots import load_pyplot, save
 
     figure, panel = load_pyplot().subplots(figsize=(6, 2.6), layout="constrained")
     for place, (name, figures) in enumerate(followed.items()):

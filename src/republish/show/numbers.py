@@ -19,6 +19,7 @@ MARKS = {
     "unknown": "? not known",
     "lacking": "✗ none",
     "absent": "none",
+    "nobody": "nobody found, no limit set",
 }
 
 
@@ -57,6 +58,12 @@ def percent(share: float | None) -> str:
     if 0 < share < 0.0005:
         return "< 0.1%"
     return f"{share:.1%}"
+
+
+def points(difference: float) -> str:
+    """The difference of two shares in percentage points, with its sign."""
+    found = f"{100 * difference:+.1f}"
+    return "0.0" if found in ("+0.0", "-0.0") else found
 
 
 def of(part: int, whole: int) -> str:
@@ -196,5 +203,6 @@ DESK_FILTERS: dict[str, Callable[..., Any]] = {
     "day": written_day,
     "moment": written_moment,
     "sentence": upper_first,
+    "points": points,
 }
 """For the templates of the desk."""

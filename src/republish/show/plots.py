@@ -14,6 +14,7 @@ from republish.errors import PolicyError
 from republish.microdata import INTERVAL
 from republish.publishers.breach import breach_probability, n_choose
 from republish.release.release import Release
+from republish.show.colours import COLOURS, STYLES, look_of
 from republish.spatial.nested import block_volumes
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
     from republish.release.cells import Cells
 
 _MOST_GROUPS = 20_000
-# Okabe and Ito's colours, which the colour-blind tell apart; styles help in print.
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MANY_COLOURS = (*COLOURS, "#000000", "#7F7F7F")
-STYLES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "x", "P")
 
 
 def plot_groups(release: Release, path: Path, axes: str | None = None) -> None:
@@ -204,14 +200,14 @@ def attacks_figure(found: Mapping[str, Sequence[Summary]]) -> Figure:
     )
     for panel, (name, scale, least, title, unit) in zip(panels, shown, strict=True):
         for place, (label, parts) in enumerate(found.items()):
-            every = max(1, len(parts) // 3)
+            every, look = max(1, len(parts) // 3), look_of(label)
             panel.plot(
                 range(1, len(parts) + 1),
                 [scale * getattr(part, name) for part in parts],
-                color=MANY_COLOURS[place % len(MANY_COLOURS)],
-                linestyle=STYLES[place % len(STYLES)],
+                color=look.colour,
+                linestyle=look.style,
                 linewidth=max(0.8, 2.6 - 0.3 * place),  # what lies below is seen beside what lies above
-                marker=MARKERS[place % len(MARKERS)],
+                marker=look.marker,
                 markersize=max(3.0, 9.0 - 0.9 * place),
                 markevery=(place % every, every),
                 fillstyle="none",

@@ -9,9 +9,8 @@ import numpy as np
 
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease, TwoTableRelease
+from republish.show.colours import COLOURS, MANY_COLOURS
 from republish.show.plots import (
-    COLOURS,
-    MANY_COLOURS,
     draw_boxes,
     load_pyplot,
     mean_penalty,

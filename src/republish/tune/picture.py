@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from republish.errors import PolicyError
+from republish.show.colours import MANY_COLOURS, MARKERS
 from republish.show.html import page, picture, table
-from republish.show.plots import MANY_COLOURS, MARKERS, load_pyplot, save
+from republish.show.plots import load_pyplot, save
 from republish.tune.frontier import LIMITS, Tuned
 
 _ENDINGS = (".png", ".svg", ".pdf")

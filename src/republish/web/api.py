@@ -164,6 +164,9 @@ class CreateBody(ViewBody):
     form: str | dict[str, bool | int | float | str] | None = Field(
         None, description='"one-table", or "two-tables", or the same with k, presence and hide_batch.'
     )
+    report: dict[str, str] = Field(
+        default_factory=dict, description="What the report says: title, purpose, recipients, legal_basis, ..."
+    )
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {

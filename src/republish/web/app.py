@@ -156,6 +156,8 @@ def serve(
     desk: Desk = app.state.desk
     shown = f"[{host}]" if ":" in host else host
     say(f"{len(desk.paths())} series. Open http://{shown}:{number}/?token={app.state.access.token}")
+    if port not in (0, number):
+        say(f"note: port {port} is taken by another program, so the desk listens at {number}")
     say("The address lets anyone in who has it and can reach this machine; Ctrl-C stops the desk.")
     if remote:
         say("note: other machines can reach this desk, and nothing is encrypted on the way")

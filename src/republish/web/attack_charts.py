@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from republish.attacks.summary import ranked
 from republish.report.content import confidence_of, described_identities
-from republish.report.sentences import FOUND, HOLDS, LOOK, strongest, strongest_first
+from republish.report.sentences import (
+    FOUND,
+    HOLDS,
+    LOOK,
+    NOBODY,
+    limit_of,
+    strongest,
+    strongest_first,
+)
 from republish.report.words import ATTACKS
+from republish.show.colours import BAD, GOOD, NEUTRAL, WARN, status_of
 from republish.show.numbers import spaced_percent, written_moment
 from republish.web.charts import lines, verdicts
 
@@ -16,7 +25,7 @@ if TYPE_CHECKING:
     from republish.attacks.assessments import Assessment
     from republish.report.facts import SeriesFacts
 
-_NOTES = {FOUND: "bad", LOOK: "warn", HOLDS: "good"}
+_NOTES = {FOUND: BAD, LOOK: WARN, HOLDS: GOOD, NOBODY: NEUTRAL}
 
 
 def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
@@ -24,9 +33,11 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
     numbers = [one.number for one in series.releases]
     drawn: dict[str, list[float | None]] = {}
     limits: dict[str, float] = {}
+    attacks: dict[str, str] = {}
     for place, release in enumerate(series.releases):
         for one in verdicts(release.gate):
             name = f"gate, {one['attack']}: {one['words']}"
+            attacks[name] = one["attack"]
             drawn.setdefault(name, [None] * len(numbers))[place] = one["found"]
             limits[f"limit {spaced_percent(one['allowed'])}"] = one["allowed"]
     worst = _worst_of(series)
@@ -34,6 +45,7 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
         found = {name: [one.determined_share for one in after] for name, after in worst.found.items()}
         finding = {name: values for name, values in found.items() if any(values)}
         for name, values in (finding or dict(list(found.items())[-1:])).items():
+            attacks[f"{name}: determined"] = name
             drawn[f"{name}: determined"] = [*values, *[None] * (len(numbers) - len(values))][: len(numbers)]
     if not drawn:
         return None, ""
@@ -41,7 +53,9 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
     origin = "as the gate measured it before each release"
     if worst is not None:
         origin = f"by an attacker who {knows(worst.adversary)}. Attacks that found nobody are not drawn"
-    return lines(numbers, drawn, said), f"Share of people about whom something is found out, {origin}."
+    return lines(
+        numbers, drawn, said, attacks
+    ), f"Share of people about whom something is found out, {origin}."
 
 
 def _worst_of(series: SeriesFacts) -> Assessment | None:
@@ -57,8 +71,11 @@ def strongest_of(series: SeriesFacts) -> dict[str, Any] | None:
     true = [one for one, holds in zip(series.assessments, series.current, strict=True) if holds and one.found]
     if not true:
         return None
-    mark, text = strongest(true)
-    return {"note": _NOTES[mark], "text": text, **sureness(strongest_first(true)[0])}
+    mark, text = strongest(true, limit_of(series))
+    one = strongest_first(true)[0]
+    assert one.strongest is not None
+    last = one.found[one.strongest][-1]
+    return {"note": _NOTES[mark], "text": text, "attack": one.strongest, "last": last, **sureness(one)}
 
 
 def sureness(one: Assessment) -> dict[str, Any]:
@@ -84,13 +101,18 @@ def sureness(one: Assessment) -> dict[str, Any]:
     return {"spread": spread, "worst": lines(range(1, one.releases + 1), drawn)}
 
 
-def assessment(one: Assessment, current: bool) -> dict[str, Any]:
-    """What one assessment found, for the page of attacks."""
+def assessment(one: Assessment, current: bool, limit: float | None) -> dict[str, Any]:
+    """What one assessment found, for the page of attacks; `limit` is that of the gate on people determined."""
     rows: list[dict[str, Any]] = [
-        {"name": name, "says": ATTACKS.get(name, ""), "last": one.found[name][-1]}
-        for name in ranked(one.found)
+        {
+            "name": name,
+            "says": ATTACKS.get(name, ""),
+            "last": last,
+            "status": status_of(last.determined_share, limit, found=last.determined > 0),
+        }
+        for name, last in ((name, one.found[name][-1]) for name in ranked(one.found))
     ]
-    mark, text = strongest([one]) if rows else ("", "")
+    mark, text = strongest([one], limit) if rows else ("", "")
     drawn = {row["name"]: [s.determined_share for s in one.found[row["name"]]] for row in rows}
     short, plural = knows(one.adversary), "release" if one.releases == 1 else "releases"
     return {
@@ -108,7 +130,7 @@ def assessment(one: Assessment, current: bool) -> dict[str, Any]:
         "text": text,
         **sureness(one),
         "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
-        "chart": lines(range(1, one.releases + 1), drawn),
+        "chart": lines(range(1, one.releases + 1), drawn, attacks={name: name for name in drawn}),
         "identities_chart": lines(range(1, one.releases + 1), _shares(one)),
     }
 

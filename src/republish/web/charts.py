@@ -6,13 +6,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from republish.gate.verdict import verdict_from
+from republish.gate.verdict import used, verdict_from
 from republish.report.words import LIMITS as LIMIT_WORDS
+from republish.show.colours import look_of, status_of
 from republish.show.numbers import (
     DESK_FILTERS,
     short_number,
     spaced_percent,
 )
+from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
     from republish.report.facts import ReleaseFacts, SeriesFacts
@@ -64,22 +66,24 @@ def spark(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def verdicts(gate: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """For every attack and limit of a recorded verdict the worst figure of all draws."""
+    """For every attack and limit of a recorded verdict the worst draw; what uses most of its limit first."""
     if gate is None:
         return []
     verdict = verdict_from(gate)
-    return [
+    found: list[dict[str, Any]] = [
         {
             "attack": attack,
             "limit": limit,
             "words": LIMIT_WORDS.get(limit, limit),
             "found": found,
             "allowed": verdict.limits[limit],
+            "status": status_of(found, verdict.limits[limit]),
             "holds": found <= verdict.limits[limit] + 1e-9,
         }
         for attack, figures in verdict.worst().items()
         for limit, found in figures.items()
     ]
+    return sorted(found, key=lambda one: -used(one["found"], one["allowed"]))
 
 
 def gate_state(series: SeriesFacts) -> str:
@@ -109,9 +113,17 @@ def gate_words(gate: Mapping[str, Any]) -> str:
 # Charts -------------------------------------------------------------------------------------------
 
 
-def lines(x: Sequence[Any], series: Mapping[str, Sequence[float | None]], limits: Any = ()) -> dict[str, Any]:
-    """Shares over releases."""
-    drawn = [{"name": name, "values": list(values)} for name, values in series.items()]
+def lines(
+    x: Sequence[Any],
+    series: Mapping[str, Sequence[float | None]],
+    limits: Any = (),
+    attacks: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Shares over releases; a line that tells of one of the `attacks` has its colour."""
+    drawn: list[dict[str, Any]] = [{"name": name, "values": list(values)} for name, values in series.items()]
+    for one in drawn:
+        if one["name"] in (attacks or {}):
+            one["slot"] = look_of((attacks or {})[one["name"]]).slot
     return {"kind": "lines", "x": list(x), "percent": True, "series": drawn, "limits": list(limits)}
 
 
@@ -262,4 +274,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "verdicts": verdicts,
     "gate_state": gate_state,
     "gate_words": gate_words,
+    "promised": promised_of_groups,
 }

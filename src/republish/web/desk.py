@@ -159,13 +159,14 @@ class Desk(SeriesDesk):
         one_table: bool = False,
         no_sensitive: bool = False,
         form: str | Mapping[str, Any] | None = None,
+        report: Mapping[str, str] | None = None,
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
         `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
         k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
-        publisher, that which is recommended for the view, and `advice` says why.
+        publisher, that which is recommended for the view, and `advice` says why. `report` is title, purpose and so on.
         """
         from republish.gate.limits import gate_from_mapping, parse_gate
         from republish.series import Series
@@ -191,7 +192,9 @@ class Desk(SeriesDesk):
             advice, publisher, dict(parameters or {}), require, form, schema
         )
         limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
-        series = Series.create(root, schema, made, one_table=one_table, gate=limits, form=tables)
+        series = Series.create(
+            root, schema, made, one_table=one_table, gate=limits, form=tables, report=report
+        )
         series.ledger.close()
         self._note_upload(name, view)
         self.note(name, "create", DONE, publisher=made.name, columns=len(schema.columns))

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from republish.errors import RepublishError
 from republish.publishing.plausibility import MEANT
+from republish.report.sentences import limit_of
 from republish.report.words import ATTACKS
 from republish.web import NotFound, attack_charts
 from republish.web.errors import status_of
@@ -155,7 +156,7 @@ class JobPages(Page):
         if job is not None and job.kind == "attack" and job.state == "done" and job.result:
             from republish.attacks.assessments import Assessment
 
-            newest = attack_charts.assessment(Assessment.from_dict(job.result), True)
+            newest = attack_charts.assessment(Assessment.from_dict(job.result), True, limit_of(found))
         return {
             "s": found,
             "job": job,
@@ -178,7 +179,7 @@ class JobPages(Page):
 
         found = self.desk.one(request.path_params["name"])
         made = [
-            attack_charts.assessment(one, current)
+            attack_charts.assessment(one, current, limit_of(found))
             for one, current in zip(found.assessments, found.current, strict=True)
         ][::-1]
         known = found.publisher.get("knowledge")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from republish.errors import RepublishError
+from republish.policy import REPORT_FIELDS
 from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
+from republish.report.signing import LABELS
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
 from republish.web import DeskError, NotFound
@@ -29,6 +32,19 @@ _EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_det
 _MAY_BE_EMPTY = {"n", "p", "L", "h"}
 _STEPS = {"int": "1", "float": "any"}
 _RECOMMENDED, _AS_USUAL = "recommended", "as-usual"
+_ONE_TABLE, _FOLLOW = "one-table", "follow"
+SITUATIONS = {
+    "again": "The table is published again and again",
+    _ONE_TABLE: "It is published again and again, and recipients need one table of rows",
+    _FOLLOW: "It is published again and again, and somebody may know how values follow each other",
+    "once": "It is published once",
+}
+"""In which situation a method is for; the first of each is the one to begin with."""
+_SUITED = {
+    "value-blind": "again",
+    **dict.fromkeys(("tau-safety", "cor-split", "cohorts", "m-invariance"), _ONE_TABLE),
+    **dict.fromkeys(("bayframe", "js-reduce"), _FOLLOW),
+}
 
 
 class NewSeriesPages(Page):
@@ -50,7 +66,7 @@ class NewSeriesPages(Page):
     ) -> Response:
         upload = request.path_params["upload"]
         proposed = self.desk.propose(upload)
-        columns = proposed["columns"]
+        columns, methods = proposed["columns"], self._methods(form)
         asked: dict[str, Any] = {
             "name": "",
             "publisher": _RECOMMENDED,
@@ -84,7 +100,16 @@ class NewSeriesPages(Page):
             asks=proposed["asks"],
             roles=ROLES,
             kinds=KINDS,
-            methods=self._methods(form),
+            methods=methods,
+            situations=_by_situation(methods),
+            fields=[
+                {
+                    "name": name,
+                    "label": label,
+                    "text": text(form, f"report.{name}") if form is not None else "",
+                }
+                for name, label in {"title": "Title", **LABELS}.items()
+            ],
             form=asked,
             error=error,
         )
@@ -118,6 +143,7 @@ class NewSeriesPages(Page):
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
                 form=_form(form, publisher),
+                report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
             )
         except NotFound:
             raise
@@ -150,6 +176,17 @@ class NewSeriesPages(Page):
                 }
             )
         return methods
+
+
+def _by_situation(methods: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The methods by what they are for; one that no situation names is for it as its promises say."""
+    order = list(_SUITED)
+    found: dict[str, list[Mapping[str, Any]]] = {key: [] for key in SITUATIONS}
+    for method in sorted(
+        methods, key=lambda one: order.index(one["name"]) if one["name"] in order else len(order)
+    ):
+        found[_SUITED.get(method["name"], _ONE_TABLE if method["protects"] else "once")].append(method)
+    return [{"title": SITUATIONS[key], "methods": some, "key": key} for key, some in found.items() if some]
 
 
 def _form(form: FormData, publisher: str) -> dict[str, Any] | None:

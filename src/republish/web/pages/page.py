@@ -152,4 +152,12 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"give those of all releases so far \(--truth DIR\)": "choose the files of all earlier releases",
     r"; give --knowledge DIR": ", and this series has no such knowledge",
     r"; give the raw views \(--truth DIR\)": "; choose the raw views below",
+    r"Correct them, or list the texts that mean missing in the schema: missing = \[\.\.\.\]": "Correct them",
+    r", or let the schema say how to read them: normal = .*": "",
+    r"\bview\.(?:csv|parquet)\b": "the file",
+    r"; label one in the schema": "; choose that role for a column",
+    r"the schema names columns that the table does not have:": "the file lacks columns of this series:",
+    r"whose schema (has|lists)": r"that \1",
+    r"in the schema": "when the series is made",
+    r"\b(the|a) schema\b": r"\1 series",
 }

@@ -20,8 +20,9 @@ class SeriesPages(Page):
     """Nothing is changed by these."""
 
     def home(self, request: Request) -> Response:
-        broken = self.desk.broken()
-        return self.page(request, "home.html", here="home", all=self.desk.series(), broken=broken)
+        broken, every = self.desk.broken(), self.desk.series()
+        found = {one.name: attack_charts.strongest_of(one) for one in every}
+        return self.page(request, "home.html", here="home", all=every, broken=broken, found=found)
 
     def series(self, request: Request) -> Response:
         found = self.desk.one(request.path_params["name"])

@@ -45,7 +45,7 @@
     var last = data.series.length - 1;
     option.series = data.series.map(function (one, i) {
       return {
-        type: "line", name: one.name, data: one.values, symbol: ["circle", "rect", "triangle", "diamond"][i % 4],
+        type: "line", name: one.name, data: one.values, itemStyle: one.slot ? { color: colour("--a" + one.slot) } : undefined, symbol: ["circle", "rect", "triangle", "diamond"][i % 4],
         symbolSize: data.x.length > 40 ? 3 : 7, lineStyle: { width: 2, type: i > 3 ? "dotted" : "solid" }, connectNulls: false,
         markLine: i === last && limits.length ? {
           symbol: "none", silent: true, lineStyle: { color: colour("--bad"), type: "dashed", width: 1.5 },

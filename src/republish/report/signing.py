@@ -1,0 +1,169 @@
+"""Whether a series can be signed, why, and what to do next: what stands on top of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from republish.attacks import without_views
+from republish.attacks.assessments import Assessment
+from republish.report.facts import SeriesFacts
+from republish.report.sentences import BROKEN, FOUND, HOLDS, LOOK, UNKNOWN, limit_of, strongest_first
+from republish.show.numbers import percent
+
+_TITLES = {
+    BROKEN: "Cannot be signed",
+    FOUND: "Cannot be signed: people are found out",
+    UNKNOWN: "Cannot be signed yet",
+    LOOK: "Can be signed by whoever accepts what is found",
+    HOLDS: "Can be signed",
+}
+_WORST_FIRST = tuple(_TITLES)
+LABELS = {
+    "purpose": "Purpose",
+    "recipients": "Recipients",
+    "legal_basis": "Legal basis",
+    "decided_by": "Decided by",
+    "contact": "Contact",
+    "signed_by": "Signed by",
+}
+"""What a report says of who publishes to whom, for what, and who answers for it; beside the title."""
+
+
+class Reason(NamedTuple):
+    """One reason for or against a signature, and what to do about it."""
+
+    mark: str
+    why: str
+    todo: str
+
+
+def signing(facts: SeriesFacts, sought: Sequence[Assessment]) -> dict[str, Any]:
+    """The verdict: its mark and title, the reasons with the worst first, and what to do next.
+
+    `sought` are the assessments that are still true and sought values.
+    """
+    reasons = sorted(_reasons(facts, sought), key=lambda one: _WORST_FIRST.index(one.mark))
+    mark = reasons[0].mark
+    todo = dict.fromkeys(one.todo for one in reasons if one.todo)
+    said = [(name, label, facts.signing.get(name, "")) for name, label in LABELS.items()]
+    return {
+        "mark": mark,
+        "title": _TITLES[mark],
+        "why": [one.why for one in reasons if one.why],
+        "next": list(todo),
+        "fields": [{"name": name, "label": label, "text": text} for name, label, text in said],
+    }
+
+
+def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+    if not facts.releases:
+        first = f"Try a first view: `republish publish {facts.name} VIEW.csv --dry-run` shows what would come of it."
+        return [Reason(UNKNOWN, "Nothing has been published.", first)]
+    found = [*_of_records(facts), *_of_method(facts), *_of_attacks(facts, sought)]
+    if facts.gate is None:
+        found.append(
+            Reason(
+                HOLDS,
+                "",
+                "There is no gate: nothing refuses a release from which too much could be found out.",
+            )
+        )
+    if all(one.mark == HOLDS for one in found):
+        found.append(
+            Reason(HOLDS, "", "Make the attacks again after the next release: the risk can grow with each.")
+        )
+    return found
+
+
+def _of_records(facts: SeriesFacts) -> list[Reason]:
+    """What the ledger says of promises and of the gate."""
+    repair = f"Run `republish verify {facts.name}`, and restore what it names from a backup before you publish again."
+    found = [Reason(BROKEN, f"{problem[:1].upper()}{problem[1:]}.", repair) for problem in facts.problems]
+    broken = [release.number for release in facts.releases if not release.holds]
+    if broken:
+        listed = ", ".join(map(str, broken))
+        found.append(Reason(BROKEN, f"A promise did not hold when release {listed} was published.", repair))
+    if not found:
+        checks = sum(len(release.checks) for release in facts.releases)
+        found.append(
+            Reason(HOLDS, f"All {checks:,} checks of promises held when the releases were published.", "")
+        )
+    return found
+
+
+def _of_method(facts: SeriesFacts) -> list[Reason]:
+    """A method that promises nothing over a series is no method for one."""
+    if facts.publisher["protects_series"] or len(facts.releases) < 2:
+        return []
+    return [
+        Reason(
+            BROKEN,
+            f"{facts.publisher['name']} promises nothing over a series, and {len(facts.releases)} releases are out.",
+            "Publish no further release in this way. Begin a series that protects all releases together, and adopt "
+            "these into it: `republish init`, `republish adopt`.",
+        )
+    ]
+
+
+def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+    """What the strongest adversary finds who was measured on the series as it is."""
+    if facts.sensitive is None:
+        return [
+            Reason(
+                LOOK, "There is no sensitive column, so no attack says what releases give away together.", ""
+            )
+        ]
+    if not sought:
+        make = f"Attack the series: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
+        return [
+            Reason(
+                UNKNOWN,
+                "No attack was made on the series as it is now, so nobody knows what it gives away.",
+                make,
+            )
+        ]
+    return [*_not_made(facts, sought), _strongest(facts, sought)]
+
+
+def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+    """Attacks that need nothing but the releases, could be made, and were not: by nobody and not by the gate."""
+    made = {name for one in sought for name in (*one.found, *one.left_out)}
+    made |= set(facts.gate["attacks"]) if facts.gate is not None else set()
+    missing = [name for name in without_views(facts.publisher["knowledge"]) if name not in made]
+    if not missing:
+        return []
+    make = (
+        f"Make all attacks: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
+    )
+    return [Reason(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
+
+
+def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
+    """Whom the strongest attack determines, of whom it cannot tell, and of whom it is nearly sure."""
+    one = strongest_first(sought)[0]
+    assert one.strongest is not None
+    last, limit = one.found[one.strongest][-1], limit_of(facts)
+    whom = f"{last.determined:,} of {last.people:,} people ({percent(last.determined_share)})"
+    undecided = max((doubt.get("people", 0) for each in sought for doubt in each.unclear.values()), default=0)
+    if last.determined:
+        within = limit is not None and last.determined_share <= limit
+        allowed = (
+            f"; the gate allows {percent(limit)}"
+            if limit is not None
+            else ", and no gate says how many are too many"
+        )
+        return Reason(
+            LOOK if within else FOUND,
+            f"The strongest attack measured, {one.strongest}, determines {whom}{allowed}.",
+            "What is out cannot be called back. Publish no further release like these: larger groups or another "
+            f"method give away less; `republish tune {facts.name} VIEW.csv ... --max-determined 0.01` finds one.",
+        )
+    sure = f"The strongest attack measured, {one.strongest}, determines nobody of {last.people:,} people"
+    if undecided:
+        more = f"{sure}, and cannot tell of {undecided:,}."
+        return Reason(LOOK, more, "Give the attack more time, or ask whether so many may be determined.")
+    if last.above_nine_tenths:
+        more = f"{sure}, and is surer than .9 of {percent(last.above_nine_tenths)}."
+        return Reason(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
+    return Reason(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")
