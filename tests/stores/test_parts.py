@@ -104,7 +104,7 @@ def test_the_ledger_names_every_part(parted: tuple[Series, Series]) -> None:
     table = [name for name in files if name.startswith("releases/")]
     assert table == [
         "releases/0001/about.json",
-        *(f"releases/0001/{file}" for file in sorted(CODEBOOK)),
+        *(f"releases/0001/{file}" for file in (*sorted(CODEBOOK), "read_release.R")),
         *(f"releases/0001/table.parquet/part-0000{i}.parquet" for i in range(3)),
     ]
     assert len(series.membership_files(1)) == PARTS
