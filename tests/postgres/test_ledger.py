@@ -216,13 +216,28 @@ def test_of_two_publishers_on_two_machines_one_is_told_of_the_other(
     elsewhere = tmp_path / "mounted elsewhere"
     shutil.copytree(kept.root, elsewhere)  # another folder, so that only the database can tell
     with kept.ledger.lock("publish weekly"):
-        told = fails("publish", elsewhere, views[0])
+        told = fails("publish", elsewhere, views[0], code=75)
         assert "only one process may write to a series at a time" in told
         assert "republish publish weekly (process" in told
         assert "of database user postgres at 127.0.0.1, since 20" in told
         assert Series.open(elsewhere).verify().holds  # readers go on
         assert "policy" not in ok("history", elsewhere)
     ok("publish", elsewhere, views[0])
+
+
+def test_a_publisher_waits_for_the_one_on_another_machine(
+    kept: Series, views: list[Path], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "mounted elsewhere"
+    shutil.copytree(kept.root, elsewhere)
+    with kept.ledger.lock("publish weekly"):
+        waiting = start("publish", elsewhere, views[0], "--wait", "99")
+        assert waiting.stderr is not None
+        told = waiting.stderr.readline()
+        assert told.startswith("waiting up to 99 seconds for `republish publish weekly (process")
+    waiting.communicate(timeout=120)
+    assert waiting.returncode == 0
+    assert len(kept.records) == 1
 
 
 def test_racing_publishers_each_make_their_own_release_or_are_told(kept: Series, views: list[Path]) -> None:

@@ -616,6 +616,17 @@ def test_no_figure_is_hidden_on_a_small_screen() -> None:
     assert [one.strip() for one in gone if "thead" not in one] == []
 
 
+def test_the_file_of_the_last_release_is_nothing_new_unless_that_is_ticked(
+    client: TestClient, fresh: str
+) -> None:
+    address = str(post(client, f"/s/{fresh}/publish", view(0).write_csv()).url.path)  # type: ignore[attr-defined]
+    refused = ended(client, post(client, f"{address}/dry-run").url.path)  # type: ignore[attr-defined]
+    assert "othing new: the last release was made of this very view" in refused
+    assert "say so at the trial run" in refused and "--same-view" not in refused
+    done = post(client, f"{address}/confirm", **tried(client, address, meant="same-view"))
+    assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+
+
 def test_what_is_meant_is_ticked_at_the_trial_run_and_kept_for_the_confirmation(
     client: TestClient, fresh: str
 ) -> None:
