@@ -66,7 +66,7 @@ def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
             Reason(
                 HOLDS,
                 "",
-                "There is no gate: nothing refuses a release from which too much could be found out.",
+                "Without a gate nothing refuses a release from which too much could be found out: set one.",
             )
         )
     if all(one.mark == HOLDS for one in found):
@@ -157,7 +157,8 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
             LOOK if within else FOUND,
             f"The strongest attack measured, {one.strongest}, determines {whom}{allowed}.",
             "What is out cannot be called back. Publish no further release like these: larger groups or another "
-            f"method give away less; `republish tune {facts.name} VIEW.csv ... --max-determined 0.01` finds one.",
+            "method give away less, and a search looks for one: "
+            f"`republish tune {facts.name} VIEW.csv ... --max-determined 0.01`.",
         )
     sure = f"The strongest attack measured, {one.strongest}, determines nobody of {last.people:,} people"
     if undecided:
