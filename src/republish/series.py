@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from republish.errors import LedgerError
+from republish.gate.amendment import gate_after
 from republish.gate.limits import Gate
 from republish.gate.verdict import recorded_problems
 from republish.hierarchies import read_hierarchy
@@ -111,6 +112,16 @@ class Series:
             read = {column: read_hierarchy(self.ledger.path(name)) for column, name in files.items()}
             self._amended = files, self.policy.schema.with_hierarchies(read)
         return self._amended[1]
+
+    @property
+    def gate(self) -> Gate | None:
+        """The gate with every amendment: what the next release must pass."""
+        return gate_after(self.policy.gate, self.ledger.entries().gates)
+
+    @property
+    def in_force(self) -> Policy:
+        """The policy with the gate as amended; `policy` is the one that was frozen."""
+        return replace(self.policy, gate=self.gate)
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -244,7 +255,7 @@ class Series:
 
     def _policy_problems(self) -> list[str]:
         """What keeps the series from going on: a changed policy, a lost secret."""
-        problems = recorded_problems(self.policy.gate, self.records) if self.policy.gate else []
+        problems = recorded_problems(self.policy.gate, self.ledger.entries())
         if not is_as_recorded(self.policy, self.records):
             problems.append("series.toml, a hierarchy or the knowledge is not what the ledger recorded")
         try:

@@ -35,11 +35,13 @@ _HIDDEN = {
 
 def history(series: Folder, as_json: Json = False) -> None:
     """All releases of a series, one line each, and whatever else happened to it."""
+    from republish.gate.amendment import amendments_of
     from republish.series import Series
 
     opened = Series.open(series).snapshot()
     withdrawn = opened.withdrawn()
     lines = [_line(entry, entry.release in withdrawn) for entry in opened.records]
+    made = {entry.seq: one for entry, one in amendments_of(opened.policy.gate, opened.ledger.entries())}
     others = [
         {
             "entry": entry.seq,
@@ -47,6 +49,7 @@ def history(series: Folder, as_json: Json = False) -> None:
             "recorded_at": entry.recorded_at,
             "release": entry.release,
             "digest": entry.digest,
+            **({"says": made[entry.seq].sentence()} if entry.seq in made else {}),
         }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")
@@ -65,6 +68,8 @@ def history(series: Folder, as_json: Json = False) -> None:
     say_table(
         ("entry", "what", "when", "release"), [tuple(other.values())[:4] for other in others], "Other entries"
     )
+    for seq, amendment in made.items():
+        say(f"entry {seq}: {amendment.sentence()}")
 
 
 _COLUMNS = {
@@ -219,7 +224,7 @@ def _show_series(series: Series, as_json: bool) -> None:
     from republish.publishers import parameters_of
     from republish.release.forms import form_sentence
 
-    policy = series.policy
+    policy = series.in_force
     publisher = policy.publisher
     if as_json:
         say_json({"policy": policy.document(), "promises": policy.promises, "releases": len(series.records)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -200,18 +200,45 @@ def _say_gate(verdict: Verdict) -> None:
 
 def amend(
     series: Folder,
-    hierarchy: Annotated[list[str], typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")],
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=FILE: append the leaves that FILE adds.")
+    ] = None,
+    gate: Annotated[
+        str | None,
+        typer.Option(help='Settings of the gate from now on: "max_determined=0.02"; none takes one away.'),
+    ] = None,
+    reason: Annotated[
+        str, typer.Option(help="Why the gate is loosened, for ledger and report; no names.")
+    ] = "",
 ) -> None:
-    """Append leaves to a hierarchy, for codes that did not exist before. Nothing is altered."""
+    """Append leaves to a hierarchy, or change the gate for releases to come. What was published stays as it is."""
     from republish.cli.arguments import assignments
-    from republish.publishing.maintenance import amend_hierarchy
+    from republish.errors import PolicyError
+    from republish.publishing.maintenance import amend_gate, amend_hierarchy
     from republish.series import Series
 
+    if not hierarchy and gate is None:
+        raise PolicyError("say what to amend: --hierarchy COLUMN=FILE, or --gate SETTINGS")
     opened = Series.open(series)
-    for column, file in assignments(hierarchy, "--hierarchy").items():
+    if gate is not None:
+        with telling(opened):
+            made = amend_gate(opened, gate, reason)
+        say(made.sentence())
+        _say_broken_already(opened)
+    for column, file in assignments(hierarchy or [], "--hierarchy").items():
         with telling(opened):
             added = amend_hierarchy(opened, column, Path(file))
         say(f"{column}: {number(added)} leaves added")
+
+
+def _say_broken_already(series: Series) -> None:
+    """Where what is out already breaks the gate, say so: most views to come would be refused."""
+    from republish.gate.run import judge_again
+
+    if series.gate is None or not series.records or replace(series.gate, exchanged=None).needs_views:
+        return
+    for breach in judge_again(series).breaches:
+        say(f"note: the releases so far break it, so that later ones mostly will: {breach.sentence()}")
 
 
 def withdraw(

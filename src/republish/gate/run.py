@@ -167,9 +167,9 @@ def judge_again(
     """The verdict on a series as it is stored, whatever was recorded; `views` as `judge` needs them.
 
     Raises:
-        PolicyError: the policy has no gate, nothing was published, or views are missing.
+        PolicyError: the series has no gate, nothing was published, or views are missing.
     """
-    gate = series.policy.gate
+    gate = series.gate
     if gate is None:
         raise PolicyError("this series has no gate; `republish attack` says what adversaries find out")
     if not series.records:

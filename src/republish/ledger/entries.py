@@ -52,8 +52,13 @@ class LedgerEntries(tuple[Entry, ...]):
     @cached_property
     def hierarchies(self) -> dict[str, str]:
         """The newest file of every hierarchy that was amended, by its column."""
-        amended = (entry.payload for entry in self if entry.kind == "amend")
+        amended = (entry.payload for entry in self if entry.kind == "amend" and "hierarchy" in entry.payload)
         return {payload["column"]: payload["hierarchy"] for payload in amended}
+
+    @cached_property
+    def gates(self) -> tuple[Entry, ...]:
+        """Every amendment of the gate, oldest first; `payload["gate"]` is what it is from then on."""
+        return tuple(entry for entry in self if entry.kind == "amend" and "gate" in entry.payload)
 
     @cached_property
     def memory_files(self) -> dict[str, int]:

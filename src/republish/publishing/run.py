@@ -78,7 +78,7 @@ class Maker(ABC):
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
-        self.policy, self.schema = series.policy, series.schema
+        self.policy, self.schema = series.in_force, series.schema
         records = series.records
         self.number = len(records) + 1
         self.adopted = sum(entry.adopted for entry in records)
@@ -339,6 +339,6 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     kept = maker.keep(draft, done)
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
-    payload = done.as_dict() | kept | policy_record(maker.policy)
+    payload = done.as_dict() | kept | policy_record(maker.series.policy, maker.policy.promises)
     del payload["folder"]
     maker.series.ledger.commit(draft, "release", payload, head)
