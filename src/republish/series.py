@@ -291,6 +291,7 @@ class Series:
         engine: Engine | None = None,
         meant: Collection[str] = (),
         truth: Sequence[Any] = (),
+        hold_newcomers: bool = False,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -300,9 +301,10 @@ class Series:
         sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one. `truth`
-        are the raw views of all earlier releases, for a gate with linkage or presence.
+        are the raw views of all earlier releases, for a gate with linkage or presence. With `hold_newcomers` whoever
+        was in no release before waits for a later one.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth)
+        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, hold_newcomers)
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)

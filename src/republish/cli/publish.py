@@ -47,6 +47,9 @@ class PublishOptions:
     truth: Path | None = option(
         None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
     )
+    hold_newcomers: bool = option(
+        False, "Let whoever was in no release before wait for a later one.", "--hold-newcomers"
+    )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
     )
@@ -104,7 +107,8 @@ def publish(
         telling(opened),
     ):
         said = meant.names()
-        done = opened.publish(view, options.as_of, dry_run, step, options.compromised, where, said, truth)
+        told = options.compromised, where, said, truth, options.hold_newcomers
+        done = opened.publish(view, options.as_of, dry_run, step, *told)
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not as_json:
         _say_published(done, opened, dry_run)
@@ -148,6 +152,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
         say(f"  bound: {sentence}")
     if done.gate is not None:
         _say_gate(done.gate)
+    if done.remedy:
+        say(f"    {done.remedy}")
     publisher = series.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")

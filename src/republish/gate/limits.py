@@ -139,6 +139,11 @@ class Gate:
         return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
 
     @property
+    def asks_what_is_certain(self) -> bool:
+        """Whether no limit is about how sure she is, so that probabilities may stay rough."""
+        return self.limits.keys() <= {"max_determined", "max_undecided", *OF_IDENTITIES}
+
+    @property
     def needs_views(self) -> bool:
         """Whether an attack looks people up by their quasi-identifiers, which a series does not keep."""
         return bool(self._needing_views)

@@ -225,9 +225,17 @@ class Verdict:
         sentences = "; ".join(breach.sentence() for breach in self.breaches)
         raise LimitBroken(
             f"the release breaks a limit of the gate. {sentences}. Nothing was published and the series is as it was. "
-            "Leave this release out or publish another view, or change the limits with `republish amend --gate`, with "
-            "a reason; stronger parameters need a new series"
+            "Leave this release out or publish another view. With a reason, `republish amend SERIES --gate "
+            f'"{self._would_pass()}" --reason TEXT` would let it pass; stronger parameters need a new series'
         )
+
+    def _would_pass(self) -> str:
+        """The limits that are broken, as high as what was found."""
+        found: dict[str, float] = {}
+        for breach in self.breaches:
+            figure = math.ceil(breach.found.figure(breach.limit) * 1e4 - 1e-6) / 1e4
+            found[breach.limit] = max(figure, found.get(breach.limit, 0.0))
+        return ",".join(f"{limit}={figure:g}" for limit, figure in found.items())
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""

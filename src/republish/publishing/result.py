@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases."""
+    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases.
+
+    With `hold_newcomers` whoever was in no release before waits for a later one.
+    """
 
     as_of: str | None = None
     dry_run: bool = False
     compromised: Any = None
     meant: Collection[str] = ()
     truth: Sequence[Any] = ()
+    hold_newcomers: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class Published:
     `meant` is what would have been refused as a mistake, had nobody said that it is meant. `two_tables` counts batches
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
     later release. `alike` counts values of columns that are others but for case and blanks. Of a dry run, `sample` is
-    the head of every table. `adopted` tells of a release of another tool.
+    the head of every table, and `remedy` what would pass where the gate refuses it. `adopted` tells of a release of
+    another tool.
     """
 
     number: int
@@ -101,6 +106,7 @@ class Published:
     adopted: Adopted | None = None
     alike: dict[str, int] = field(default_factory=dict)
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
+    remedy: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -124,6 +130,8 @@ class Published:
             document["adopted"] = self.adopted.as_dict()
         if self.alike:
             document["alike"] = self.alike
+        if self.remedy:
+            document["remedy"] = self.remedy
         if self.meant:
             document["meant"] = list(self.meant)
         return document if self.gate is None else document | {"gate": self.gate.as_dict()}

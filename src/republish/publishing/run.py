@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import polars as pl
 
 from republish.arrays import BoolArray
+from republish.errors import CannotPublish, LimitBroken
 from republish.grouping import Grouping
 from republish.ledger import Draft, Entry, crash_points
 from republish.memory.memory import Arrivals, Memory, compare
@@ -33,6 +34,7 @@ from republish.publishing.plausibility import (
 from republish.publishing.policy_record import policy_record, require_another_release
 from republish.publishing.private_files import needs_fresh_base, write_private, write_private_table
 from republish.publishing.publishable import require_publishable, shapes_of
+from republish.publishing.remedies import newcomers_to_hold, offered
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.release.domains import Scales
@@ -154,6 +156,8 @@ class OneProcess(Maker):
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
+        if self.options.hold_newcomers:
+            self._let_wait(newcomers_to_hold(self.raw, self.memory))
         self._let_wait(policy.publisher.waits(self.raw, self.memory))
         terms = Terms(
             policy.publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people
@@ -190,7 +194,7 @@ class OneProcess(Maker):
         grouping = self.piece.grouping
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
-        size = size._replace(waiting=self.waiting)
+        size = size._replace(waiting=self.waiting, newcomers_held=self.options.hold_newcomers)
         release.write(
             draft.folder, about_release(self.policy, self.number, as_of, size, adopted=self.adopted)
         )
@@ -287,18 +291,29 @@ def publish(
         head, records = ledger.head, series.records
         as_of = moment_of(options.as_of, records[-1].payload["as_of"] if records else None)
         require_another_release(series.policy, records, series.root)
-        maker = make(series, options, progress or (lambda _: None))
-        with maker.open:
-            found = maker.read(view)
-            meant = require_plausible(found, options.meant)
-            crash_points.reach("view-read")
-            maker.group()
-            crash_points.reach("grouped")
-            with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
-                if not dry_run:
-                    _committed(maker, draft, done, head)
-    return done
+
+        def released(told: ReleaseOptions) -> Published:
+            maker = make(series, told, progress or (lambda _: None))
+            with maker.open:
+                found = maker.read(view)
+                meant = require_plausible(found, told.meant)
+                crash_points.reach("view-read")
+                maker.group()
+                crash_points.reach("grouped")
+                with ledger.stage(maker.number) as draft:
+                    done = _made(maker, draft, as_of, found.rows - maker.waiting, meant)
+                    if not told.dry_run:
+                        _committed(maker, draft, done, head)
+            return done
+
+        try:
+            done = released(options)
+            if done.gate is None or done.gate.passed or make is not OneProcess:
+                return done
+            return replace(done, remedy=offered(options, len(records), released))
+        except (CannotPublish, LimitBroken) as problem:
+            remedy = offered(options, len(records), released) if make is OneProcess else ""
+            raise type(problem)(f"{problem}. {remedy}" if remedy else str(problem)) from None
 
 
 def _made(maker: Maker, draft: Draft, as_of: str, rows: int, meant: tuple[str, ...]) -> Published:

@@ -13,9 +13,11 @@ from republish.errors import RepublishError
 from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
+from republish.tune.situation import QUESTIONS, USUAL
 from republish.web import DeskError, NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
+from republish.web.request_models import RECOMMENDED, USUAL_GATE
 
 ROLES = (
     ("identifier", "identifier: names a person"),
@@ -61,8 +63,9 @@ class NewSeriesPages(Page):
             "presence_public": False,
             "hide_batch": False,
             "no_sensitive": False,
-            "max_determined": 1,
-            "gate_compromised": 4,
+            "max_determined": "",
+            "gate_compromised": "",
+            **{f"answer.{name}": word for name, word in USUAL.words().items()},
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
@@ -86,6 +89,7 @@ class NewSeriesPages(Page):
             kinds=KINDS,
             methods=self._methods(form),
             form=asked,
+            questions=QUESTIONS,
             error=error,
         )
 
@@ -99,14 +103,6 @@ class NewSeriesPages(Page):
                 for key, value in form.items()
                 if key.startswith(f"{publisher}.") and str(value).strip()
             }
-            gate = None
-            if "gate" in form:
-                gate = {
-                    "max_determined": share(form, "max_determined", "the share of people determined"),
-                    "compromised": share(
-                        form, "gate_compromised", "the share of people the attacker knows already"
-                    ),
-                }
             alone = "one_table" in form
             found = self.desk.create(
                 name,
@@ -114,10 +110,13 @@ class NewSeriesPages(Page):
                 roles,
                 None if publisher == _RECOMMENDED else publisher,
                 parameters,
-                gate,
+                _gate(form),
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
                 form=_form(form, publisher),
+                answers={one.name: text(form, f"answer.{one.name}") or "no" for one in QUESTIONS}
+                if "answer.again" in form
+                else None,
             )
         except NotFound:
             raise
@@ -150,6 +149,18 @@ class NewSeriesPages(Page):
                 }
             )
         return methods
+
+
+def _gate(form: FormData) -> str | dict[str, Any] | None:
+    """The gate that was asked for; with neither of its limits given, the one that was tried."""
+    if "gate" not in form:
+        return None
+    said = {
+        "max_determined": ("max_determined", "the share of people determined"),
+        "compromised": ("gate_compromised", "the share of people the attacker knows already"),
+    }
+    given = {name: share(form, *how) for name, how in said.items() if text(form, how[0])}
+    return USUAL_GATE | given if given else RECOMMENDED
 
 
 def _form(form: FormData, publisher: str) -> dict[str, Any] | None:
