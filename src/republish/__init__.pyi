@@ -71,6 +71,7 @@ from .schema import read_schema as read_schema
 from .series import Series as Series
 from .tune.recommend import Recommendation as Recommendation
 from .tune.recommend import recommend as recommend
+from .tune.situation import Answers as Answers
 from .verify.check import Verification as Verification
 from .verify.table import verify_table as verify_table
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from republish.errors import LedgerError
 from republish.expect import Expect, Margins
+from republish.gate.amendment import gate_after
 from republish.gate.limits import Gate
 from republish.gate.verdict import recorded_problems
 from republish.hierarchies import read_hierarchy
@@ -134,6 +135,16 @@ class Series:
     def _codes(self, change: dict[str, Any]) -> dict[str, str] | None:
         """The codes of a change that recodes a column."""
         return read_codes(self.ledger.intact(change["recode"])) if "recode" in change else None
+
+    @property
+    def gate(self) -> Gate | None:
+        """The gate with every amendment: what the next release must pass."""
+        return gate_after(self.policy.gate, self.ledger.entries().gates)
+
+    @property
+    def in_force(self) -> Policy:
+        """The policy with the gate as amended; `policy` is the one that was frozen."""
+        return replace(self.policy, gate=self.gate)
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -274,7 +285,7 @@ class Series:
 
     def policy_problems(self) -> list[str]:
         """What keeps the series from going on: a changed policy, a lost secret."""
-        problems = recorded_problems(self.policy.gate, self.records) if self.policy.gate else []
+        problems = recorded_problems(self.policy.gate, self.ledger.entries())
         if not is_as_recorded(self.policy, self.records):
             problems.append("series.toml, a hierarchy or the knowledge is not what the ledger recorded")
         try:
@@ -312,6 +323,7 @@ class Series:
         truth: Sequence[Any] = (),
         corrects: int | None = None,
         expect_anyway: str | None = None,
+        hold_newcomers: bool = False,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -325,9 +337,12 @@ class Series:
         releases, for a gate with linkage or presence. `corrects` is the number of the last release, which was made of
         a wrong view: it is withdrawn with this one, which takes its place and tells what somebody finds who has both.
         `expect_anyway` is the reason, for the record and without names, why a view is published that differs from the
-        last by more than `[expect]` allows.
+        last by more than `[expect]` allows. With `hold_newcomers` whoever was in no release before waits for a later
+        one.
         """
-        options = ReleaseOptions(as_of, dry_run, compromised, meant, truth, corrects, expect_anyway)
+        options = ReleaseOptions(
+            as_of, dry_run, compromised, meant, truth, corrects, expect_anyway, hold_newcomers
+        )
         if engine is not None:
             return engine.publish(self, view, options, progress)
         done: Published = answer_of("republish.publishing.run:publish")(self, view, options, progress)

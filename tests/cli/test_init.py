@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from republish.cli import app
 from republish.datasets import hospital
+from republish.errors import PolicyError
+from republish.tune.situation import QUESTIONS
 
 ROWS = "".join(f"P{i},{20 + i % 50},{i % 7:05d}\n" for i in range(60))
 
@@ -157,21 +159,26 @@ def test_init_warns_of_membership_by_distance(hospital_views: Path, way: str, wa
     assert ("warning: Who is put with whom depends on values" in done.stdout) == warned
 
 
-def test_a_promise_that_cannot_be_kept_is_said_before_there_is_a_series(tmp_path: Path) -> None:
-    rows = "".join(f"P{i},{20 + i % 50},{'flu' if i % 3 else 'cold'}\n" for i in range(60))
-    (tmp_path / "v.csv").write_text(f"patient,age,disease\n{rows}")
-    words = [
-        "init",
-        str(tmp_path / "s"),
-        "--from",
-        str(tmp_path / "v.csv"),
-        "--yes",
-        "--sensitive",
-        "disease",
-    ]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code != 0 and not (tmp_path / "s").exists()
-    assert "the most frequent one has 67% of the rows" in said(done) and "flu" not in said(done)
+@pytest.mark.parametrize(
+    "rows, code, message",
+    [
+        (8, 2, "which needs at least 10 rows, and the smallest view has 8; gather more rows"),
+        (
+            60,
+            0,
+            "cannot be promised, for the most frequent one has 67% of the rows of a view: m is 1. Promised is",
+        ),
+    ],
+)
+def test_a_promise_that_cannot_be_kept_is_said_before_there_is_a_series(
+    tmp_path: Path, rows: int, code: int, message: str
+) -> None:
+    people = "".join(f"P{i},{20 + i % 50},{'flu' if i % 3 else 'cold'}\n" for i in range(rows))
+    (tmp_path / "v.csv").write_text(f"patient,age,disease\n{people}")
+    words = ["init", str(tmp_path / "s"), "--from", str(tmp_path / "v.csv"), "--yes", "--no-compare"]
+    done = CliRunner().invoke(app, [*words, "--sensitive", "disease"])
+    assert (tmp_path / "s").exists() == (code == 0)
+    assert message in " ".join(str(done.exception if code else done.output).split())
 
 
 def test_a_folder_that_is_taken_is_told_before_anything_is_tried(
@@ -182,3 +189,60 @@ def test_a_folder_that_is_taken_is_told_before_anything_is_tried(
     monkeypatch.setattr("republish.sources.propose.propose", lambda *_: pytest.fail("the view was read"))
     done = init(folder, "--yes")
     assert done.exit_code != 0 and "must be a new or an empty folder" in said(done)
+
+
+def advised(folder: Path, *arguments: str, answers: str | None = None) -> Any:
+    words = ["init", folder / "r", "--from", folder / "p.csv", *arguments]
+    return CliRunner().invoke(app, [str(word) for word in words], input=answers)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A view of 60 people with a diagnosis."""
+    rows = "".join(f"P{i},{20 + i % 50},{'abcdef'[i * 7 % 6]}\n" for i in range(60))
+    (tmp_path / "p.csv").write_text(f"patient,age,diagnosis\n{rows}")
+    return tmp_path
+
+
+def test_the_situation_is_asked_for_in_its_own_words(people: Path) -> None:
+    done = advised(people, "--no-compare", answers="\n" * 5 + "\n\n\n\nno\n")
+    assert done.exit_code == 0, done.exception
+    for one in QUESTIONS:
+        assert one.text in " ".join(done.output.split())
+    assert "made" in done.output and "value-blind" in done.output
+
+
+def test_who_publishes_once_is_asked_no_more(people: Path) -> None:
+    done = advised(people, "--no-compare", answers="\n" * 5 + "no\n")
+    assert done.exit_code == 0, done.exception
+    assert "This is published once" in done.output and QUESTIONS[1].text not in done.output
+    assert "mondrian" in done.output
+
+
+def test_answers_are_given_by_options(people: Path) -> None:
+    done = advised(people, "--yes", "--no-compare", "--answer", "again=no", "--json")
+    document = json.loads(done.output)
+    assert document["publisher"] == "mondrian"
+    assert document["recommended"]["answers"]["again"] == "no" and document["recommended"]["compared"] == []
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--answer", "colour=yes"), "there is no question colour"),
+        (("--answer", "again=perhaps"), "the answer to again must be yes or no"),
+        (("--no-compare", "--gate", "recommended"), "a gate is recommended where publishers were compared"),
+    ],
+)
+def test_what_is_said_of_the_situation_is_checked(
+    people: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = advised(people, "--yes", *arguments)
+    assert isinstance(done.exception, PolicyError) and message in str(done.exception)
+    assert not (people / "r").exists()
+
+
+def test_one_table_is_an_answer(people: Path) -> None:
+    document = json.loads(advised(people, "--yes", "--form", "one-table", "--json").output)
+    assert document["recommended"]["answers"]["one_table"] == "yes"
+    assert document["publisher"] in ("cohorts", "tau-safety") and "form" not in document

@@ -44,7 +44,7 @@ def driver(kind: str = "open", size: int = 20, n: int = 3) -> BatchDriver:
     [
         ({"batches": "ajar"}, "open or closed"),
         ({"n": 1}, "n must be a whole number of at least 2"),
-        ({"m": 1}, "m must be a whole number of at least 2"),
+        ({"m": 0}, "m must be a whole number of at least 1"),
         ({"size": 9, "n": 5}, "size must be a whole number of at least 10"),
         ({"size": 60.0}, "size must be a whole number"),
         ({"max_determined": 0}, "share between 0 and 1"),

@@ -44,6 +44,22 @@ def test_without_a_publisher_the_recommended_one_is_taken_and_it_is_said_why(des
     assert desk.advice("visits") is None
 
 
+def test_answers_and_the_gate_that_was_tried_are_taken(desk: Desk) -> None:
+    upload = take(desk, csv())
+    found = desk.create("again", upload, ROLES, gate="recommended")
+    advice = desk.advice("again")
+    assert advice is not None and advice["compared"][0]["recommended"]
+    assert found.gate is not None and found.gate["limits"] == {
+        "max_determined": advice["gate"]["max_determined"]
+    }
+    once = desk.create("once", upload, ROLES, gate="recommended", answers={"again": "no"})
+    assert (once.publisher["name"], once.gate, once.form) == ("mondrian", None, None)
+    usual = desk.create("by name", upload, ROLES, "tau-safety", gate="recommended")
+    assert usual.gate is not None and usual.gate["limits"]["max_determined"] == 0.01
+    with pytest.raises(PolicyError, match="there is no question colour"):
+        desk.create("colour", upload, ROLES, answers={"colour": "yes"})
+
+
 def test_value_blind_by_name_is_in_two_tables(desk: Desk) -> None:
     upload = take(desk, csv())
     assert desk.create("blind", upload, ROLES, "value-blind").form is not None

@@ -17,6 +17,7 @@ from republish.attacks.choose import Means
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History, history_of
 from republish.attacks.identity import IdentityResult, ToldApart, exchanged
+from republish.attacks.linear import certainly
 from republish.attacks.registry import (
     BELIEVES,
     EXCLUDES,
@@ -128,8 +129,13 @@ def target_with_views(
     return target_of(series, adversary, attacks, truth, views)
 
 
-def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -> Result:
-    """What one attack finds out about everyone it was not told of."""
+def run(
+    target: Target, adversary: Adversary, name: str, m: int | None = None, certain: bool = False
+) -> Result:
+    """What one attack finds out about everyone it was not told of.
+
+    Where only what is `certain` is asked for, probabilities may be rough, which is much faster.
+    """
     Means(adversary, target.has_views, forming=target.forming).require([name])
     if kind_of(name).way == BELIEVES:
         return _believed(target, adversary, name)
@@ -149,7 +155,7 @@ def run(target: Target, adversary: Adversary, name: str, m: int | None = None) -
         return identified
     if kind_of(name).uses_known and kind_of(name).way != RETRACES:
         granted = granted.knowing_forgotten()
-    findings = _found(replace(target, history=granted), adversary, name, known)
+    findings = _found(replace(target, history=granted), adversary, name, known, certain)
     nobody = np.zeros(history.people, dtype=np.bool_)
     least = history.diversity if m is None else m
     spared = known if kind_of(name).uses_known else nobody
@@ -253,13 +259,15 @@ def informed(adversary: Adversary, published: Source | History) -> Adversary:
     return replace(adversary, knowledge=published.reasoning.knowledge)
 
 
-def _found(target: Target, adversary: Adversary, name: str, known: BoolArray) -> Findings:
+def _found(target: Target, adversary: Adversary, name: str, known: BoolArray, certain: bool) -> Findings:
     kind, make = kind_of(name), function(name)
     found: Findings
     if kind.way == MATCHES:
         found = make(target.history, target.sightings, known)
     elif kind.way == RETRACES:
         found = make(target.history, target.traces, known)
+    elif kind.gives_up and certain:
+        found = certainly(target.history, known)
     elif kind.uses_known:
         found = make(target.history, known, adversary.cascade)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +11,13 @@ import typer
 
 from republish.cli.columns import ColumnOptions, ask_reading, choose, is_said
 from republish.cli.options import gathered, option
-from republish.cli.output import Json, counted, say, say_json, say_table
+from republish.cli.output import Json, say, say_json, say_table
+from republish.cli.recommendation import ChoiceOptions, advised, say_compared
 from republish.cli.report_fields import ReportFieldOptions
 from republish.show.promises import promised_of_groups
 
 if TYPE_CHECKING:
+    from republish.gate.limits import Gate
     from republish.publishers import Publisher
     from republish.release.forms import TwoTables
     from republish.schema import Schema
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 
 RECOMMENDED = "value-blind"
+AS_RECOMMENDED = "recommended"
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class SchemaOptions(ColumnOptions):
             proposals = with_sensitive(proposals, _ask_sensitive(self.yes, names))
         return schema_from(proposals, ask_reading(understood, proposals, self.yes, quiet))
 
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is there to answer."""
+        return self.schema is None and not self.yes
+
     def require_one(self) -> None:
         """Refuse to do without roles, and roles that are given twice."""
         from republish.errors import PolicyError
@@ -103,14 +111,19 @@ class FormOptions:
         "--hide-batch",
     )
 
-    def made(self, publisher: str) -> TwoTables | None:
-        """The form, `None` for one table; where none is given, that which the publisher needs."""
+    def made(self, publisher: str, advice: Recommendation | None = None) -> TwoTables | None:
+        """The form, `None` for one table; where none is given, that which is recommended, or the publisher needs."""
         from republish.errors import PolicyError
         from republish.release.forms import ONE_TABLE, TWO_TABLES, form_from
 
         given = {"k": self.people_k, "presence": self.presence, "hide_batch": self.hide_batch or None}
         settings = {name: value for name, value in given.items() if value is not None}
-        form = self.form or (TWO_TABLES if publisher == RECOMMENDED else ONE_TABLE)
+        two = publisher == RECOMMENDED if advice is None else advice.form is not None
+        form = self.form or (TWO_TABLES if two else ONE_TABLE)
+        if advice is not None and form == ONE_TABLE and two:
+            raise PolicyError(f"{'; '.join(advice.why)}. Begin without --form, or choose a publisher by hand")
+        if form == ONE_TABLE and advice is not None and not two:
+            settings = {}  # they are those of the tables that were tried
         if form == ONE_TABLE and settings:
             raise PolicyError(f"--people-k, --presence and --hide-batch go with --form {TWO_TABLES}")
         return form_from({"name": form, **settings})
@@ -125,7 +138,11 @@ class SeriesOptions:
     one_table: bool = option(
         False, "Accept a publisher that promises nothing over the series.", "--one-table"
     )
-    gate: str = option("", 'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04".')
+    gate: str = option(
+        "",
+        'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04", or recommended for limits '
+        "that what is recommended keeps.",
+    )
     seed: int | None = option(None, "Seed of the series; from the system's entropy if not given.")
     knowledge: Path | None = option(
         None, "Folder with knowledge.toml: what an adversary knows (js-reduce, bayframe)."
@@ -156,6 +173,7 @@ class SeriesOptions:
         from republish.requirements import parse_requirements
 
         known = read_knowledge(self.knowledge, schema) if self.knowledge and schema is not None else None
+        require = parse_requirements(self.require)
         parameters: dict[str, Any] = dict(assignments(self.parameter or [], "-p"))
         if self.theta is not None and schema is not None:
             parameters["theta"] = PossibleValues.of_table(self.theta, schema).text
@@ -167,7 +185,22 @@ class SeriesOptions:
         )
         if advice is not None:
             parameters = parameters_of(advice.publisher) | parameters
-        return make_publisher(name, parameters, parse_requirements(self.require), known)
+            known, require = known or advice.publisher.knowledge, require or advice.publisher.require
+        return make_publisher(name, parameters, require, known)
+
+    def limits(self, advice: Recommendation | None) -> Gate | None:
+        """The gate that was asked for: by its limits, or the one that is recommended."""
+        from republish.errors import PolicyError
+        from republish.gate.limits import parse_gate
+
+        if self.gate != AS_RECOMMENDED:
+            return parse_gate(self.gate) if self.gate else None
+        if advice is None or advice.gate is None:
+            raise PolicyError(
+                "a gate is recommended where publishers were compared on past views (--from) and the best gives little "
+                "away; give its limits instead, such as max_determined=0.01,compromised=0.04"
+            )
+        return advice.gate
 
 
 @gathered
@@ -181,25 +214,30 @@ def init(
         ),
     ] = None,
     roles: SchemaOptions,
+    choice: ChoiceOptions,
     tables: FormOptions,
     options: SeriesOptions,
     said: ReportFieldOptions,
     as_json: Json = False,
 ) -> None:
     """Make a new series: its policy, its secret, its ledger. Nothing is published yet."""
-    from republish.gate.limits import parse_gate
     from republish.ledger.files import require_new
     from republish.series import Series
 
     roles.require_one()
     require_new(series)
-    asked = tables.made(publisher or RECOMMENDED)
+    answers = choice.given(tables.form)
+    asked = tables.made(publisher) if publisher else replace(tables, form=None).made(RECOMMENDED)
     options.publisher(publisher or RECOMMENDED, asked)  # before anything is asked
-    limits = parse_gate(options.gate) if options.gate else None
+    if options.gate != AS_RECOMMENDED:
+        options.limits(None)
     schema = roles.read(quiet=as_json)
-    advice = None if publisher else _advised(roles.view or [], schema, asked)
+    if publisher is None and roles.asks:
+        answers = choice.asked(answers, roles.view or [], schema)
+    advice = None if publisher else advised(roles.view or [], schema, asked, answers, choice.compare)
+    limits = options.limits(advice)
     name = advice.publisher.name if advice else publisher or RECOMMENDED
-    form = tables.made(name)
+    form = tables.made(name, advice)
     made = Series.create(
         series,
         schema,
@@ -221,17 +259,6 @@ def init(
         _say(made, series, options.one_table, advice)
 
 
-def _advised(views: Sequence[Path], schema: Schema, form: TwoTables | None) -> Recommendation:
-    """What is recommended for the views, refused where a promise could not be kept."""
-    from republish.release.forms import TwoTables
-    from republish.tune.recommend import recommend
-
-    with counted("trying batches on the views") as progress:
-        advice = recommend(views, schema, progress, form or TwoTables())
-    advice.require_kept()
-    return advice
-
-
 def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | None) -> None:
     from republish.publishing.policy_record import safer_publishers
     from republish.release.forms import form_sentence
@@ -241,11 +268,14 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
     say(f"made {folder}: {name}, {promised_of_groups(promises)}")
     say(f"form: {form_sentence(policy.form)}")
     if advice is not None:
+        say_compared(advice)
         for kind, sentences in (("why", advice.why), ("cost", advice.costs)):
             for sentence in sentences:
                 say(f"{kind}: {sentence}")
         for note in advice.notes:
             say(note)
+        if policy.gate is None and advice.gate is not None:
+            say(f"a gate that lets it pass (--gate recommended): {advice.gate.sentence()}")
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
     if not policy.publisher.series_promises:

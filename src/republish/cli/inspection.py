@@ -37,11 +37,13 @@ _HIDDEN = {
 
 def history(series: Folder, as_json: Json = False) -> None:
     """All releases of a series, one line each, and whatever else happened to it."""
+    from republish.gate.amendment import amendments_of
     from republish.series import Series
 
     opened = Series.open(series).snapshot()
     withdrawn = opened.withdrawn()
     lines = [_line(entry, entry.release in withdrawn) for entry in opened.records]
+    made = {entry.seq: one for entry, one in amendments_of(opened.policy.gate, opened.ledger.entries())}
     others = [
         {
             "entry": entry.seq,
@@ -50,7 +52,7 @@ def history(series: Folder, as_json: Json = False) -> None:
             "release": entry.release,
             "digest": entry.digest,
             **{key: entry.payload[key] for key in ("changes", "reason") if key in entry.payload},
-            "what": _what(entry.payload),
+            "what": made[entry.seq].sentence() if entry.seq in made else _what(entry.payload),
         }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")
@@ -251,7 +253,7 @@ def _show_series(series: Series, as_json: bool) -> None:
     from republish.publishers import parameters_of
     from republish.release.forms import form_sentence
 
-    policy = series.policy
+    policy = series.in_force
     publisher = policy.publisher
     if as_json:
         say_json({"policy": policy.document(), "promises": policy.promises, "releases": len(series.records)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +72,9 @@ class PublishOptions:
     )
     corrects: int | None = option(
         None, "Number of the last release: it is withdrawn, and this one takes its place."
+    )
+    hold_newcomers: bool = option(
+        False, "Let whoever was in no release before wait for a later one.", "--hold-newcomers"
     )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
@@ -148,6 +151,7 @@ def publish(
             truth,
             corrects=options.corrects,
             expect_anyway=meant.expect_anyway,
+            hold_newcomers=options.hold_newcomers,
         )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not how.as_json:
@@ -195,6 +199,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
     if done.corrects is not None:
         for sentence in words_on_correction(done.corrects.as_dict(), kept):
             say(f"  {sentence}")
+    if done.remedy:
+        say(f"    {done.remedy}")
     publisher = series.policy.publisher
     if not publisher.series_promises:
         say(f"  note: {publisher.name} protects this release alone, not the series")
@@ -260,22 +266,27 @@ Several = list[str] | None
 
 @dataclass(frozen=True)
 class AmendOptions:
-    """What is amended of hierarchies, and of how views are read."""
+    """What is amended of hierarchies, of how views are read, and of the gate."""
 
     hierarchy: Several = option(None, "COLUMN=FILE: append the leaves that FILE adds.")
     drop: Several = option(None, "A new column of the source: leave it out of every view.")
     rename: Several = option(None, "OLD=NEW: the source calls column OLD of the series NEW now.")
     absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
     recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
-    reason: str = option("", "Why, for the record; no names. All but --hierarchy need it.")
+    gate: str | None = option(
+        None, 'Settings of the gate from now on: "max_determined=0.02"; none takes one away.'
+    )
+    reason: str = option(
+        "", "Why, for ledger and report; no names. --hierarchy and a tighter gate need none."
+    )
 
 
 @gathered
 def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
-    """Append leaves to a hierarchy, or say how the columns of the source are read. No promise is altered."""
+    """Append leaves to a hierarchy, say how columns of the source are read, or change the gate for releases to come."""
     from republish.cli.arguments import assignments
     from republish.errors import PolicyError
-    from republish.publishing.maintenance import amend_hierarchy
+    from republish.publishing.maintenance import amend_gate, amend_hierarchy
     from republish.publishing.schema_changes import absent_change, drop_change, recode_change, rename_change
 
     opened = how.open(series)
@@ -286,8 +297,8 @@ def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
         *(absent_change(name) for name in options.absent or ()),
         *(recode_change(*pair) for pair in assignments(options.recode or [], "--recode").items()),
     ]
-    if not leaves and not changes:
-        raise PolicyError("say what to amend: --hierarchy, --drop, --rename, --absent or --recode")
+    if not leaves and not changes and options.gate is None:
+        raise PolicyError("say what to amend: --hierarchy, --drop, --rename, --absent, --recode or --gate")
     added, sentences = {}, []
     with telling(opened):
         for column, file in leaves.items():
@@ -295,11 +306,26 @@ def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
             sentences.append(f"{column}: {number(added[column])} leaves added")
         if changes:
             sentences += opened.amend(changes, options.reason)
+        if options.gate is not None:
+            sentences.append(amend_gate(opened, options.gate, options.reason).sentence())
+            sentences += _broken_already(opened)
     if how.as_json:
         say_json({"added": added, "amended": sentences})
     else:
         for sentence in sentences:
             say(sentence)
+
+
+def _broken_already(series: Series) -> list[str]:
+    """Where what is out already breaks the gate: most views to come would be refused."""
+    from republish.gate.run import judge_again
+
+    if series.gate is None or not series.records or replace(series.gate, exchanged=None).needs_views:
+        return []
+    return [
+        f"note: the releases so far break it, so that later ones mostly will: {breach.sentence()}"
+        for breach in judge_again(series).breaches
+    ]
 
 
 @gathered

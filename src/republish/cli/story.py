@@ -9,8 +9,7 @@ from pathlib import Path
 
 from republish.attacks import Adversary, AttackResult, attack
 from republish.attacks.history import history_of
-from republish.attacks.linear import linear
-from republish.attacks.linear.likelihood import Budget
+from republish.attacks.linear import WHO, linear
 from republish.attacks.run import attacked
 from republish.cli.output import counted, say, say_table
 from republish.datasets import hospital
@@ -30,7 +29,6 @@ _MARK = ".republish-demo"
 _M = 4
 _ROWS, _QUERIES = 800, 500
 _KNOWN = (0.0, 0.04)
-_WHO = Budget(moves=1, sweeps=2, longer=0)  # who is determined, not how likely every value is: much faster
 _NAMES = {
     "series": "value-blind, as recommended",
     "tau-safety": "tau-safety",
@@ -123,7 +121,7 @@ def _determined(series: Series, known: float) -> tuple[int, ...]:
     found = attack(series, adversary, ("intersection", "tau"), m=_M)
     history = attacked(history_of(series.snapshot()), "linear").knowing_forgotten()
     spared = adversary.known(history)
-    solved = AttackResult.of("linear", linear(history, spared, budget=_WHO), _M, spared)
+    solved = AttackResult.of("linear", linear(history, spared, budget=WHO), _M, spared)
     numbers = [one.overall.determined for one in found if isinstance(one, AttackResult)]
     return solved.overall.people, *numbers, solved.overall.determined
 

@@ -1,7 +1,7 @@
 """The risk gate: which attacks a release must withstand, what they are granted, and how much they may find out.
 
-A gate is part of the policy and frozen with it: neither looser nor tighter limits after the first release. The attacks
-are run by `republish.gate.run`.
+A gate is part of the policy and frozen with it; `republish.gate.amendment` says how it may be amended. The attacks are
+run by `republish.gate.run`.
 """
 
 from __future__ import annotations
@@ -139,6 +139,11 @@ class Gate:
         return {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
 
     @property
+    def asks_what_is_certain(self) -> bool:
+        """Whether no limit is about how sure she is, so that probabilities may stay rough."""
+        return self.limits.keys() <= {"max_determined", "max_undecided", *OF_IDENTITIES}
+
+    @property
     def needs_views(self) -> bool:
         """Whether an attack looks people up by their quasi-identifiers, which a series does not keep."""
         return bool(self._needing_views)
@@ -266,6 +271,11 @@ def gate_from_mapping(section: Any) -> Gate:
 
 def parse_gate(text: str) -> Gate:
     """The gate in a text: settings by commas, attacks joined by a plus."""
+    return gate_from_mapping(parse_settings(text))
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """The settings of a gate in a text, by name."""
     given: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
@@ -274,7 +284,7 @@ def parse_gate(text: str) -> Gate:
         if name in given:
             raise PolicyError(f"{name} is given twice in the gate")
         given[name] = _read(name, value)
-    return gate_from_mapping(given)
+    return given
 
 
 def _read(name: str, value: str) -> Any:

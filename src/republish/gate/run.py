@@ -151,7 +151,7 @@ def judge(
                 result: Result = source.newcomers_exchanged(gate.limits.get("max_told_apart", 1.0))
                 found.append(_found(gate, name, result))
                 continue
-            result = run(target, adversary, name)
+            result = run(target, adversary, name, certain=gate.asks_what_is_certain)
             if len(target.history.person) and not result.summary.people:
                 raise PolicyError(
                     "the gate needs people who are not compromised, and all were drawn; publish a larger view, or "
@@ -167,9 +167,9 @@ def judge_again(
     """The verdict on a series as it is stored, whatever was recorded; `views` as `judge` needs them.
 
     Raises:
-        PolicyError: the policy has no gate, nothing was published, or views are missing.
+        PolicyError: the series has no gate, nothing was published, or views are missing.
     """
-    gate = series.policy.gate
+    gate = series.gate
     if gate is None:
         raise PolicyError("this series has no gate; `republish attack` says what adversaries find out")
     if not series.records:

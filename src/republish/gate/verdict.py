@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import LimitBroken, PolicyError
+from republish.gate.amendment import amendment_problems, gate_after
 from republish.gate.limits import LIMITS, OF_IDENTITIES, Gate, limits_attack
 from republish.ledger import Entry
+from republish.ledger.chain import WITH_RELEASE
 
 if TYPE_CHECKING:
     from republish.attacks.identity import Identity
@@ -228,8 +230,17 @@ class Verdict:
         sentences = "; ".join(breach.sentence() for breach in self.breaches)
         raise LimitBroken(
             f"the release breaks a limit of the gate. {sentences}. Nothing was published and the series is as it was. "
-            "Leave this release out or publish another view; stronger parameters or other limits need a new series"
+            "Leave this release out or publish another view. With a reason, `republish amend SERIES --gate "
+            f'"{self._would_pass()}" --reason TEXT` would let it pass; stronger parameters need a new series'
         )
+
+    def _would_pass(self) -> str:
+        """The limits that are broken, as high as what was found."""
+        found: dict[str, float] = {}
+        for breach in self.breaches:
+            figure = math.ceil(breach.found.figure(breach.limit) * 1e4 - 1e-6) / 1e4
+            found[breach.limit] = max(figure, found.get(breach.limit, 0.0))
+        return ",".join(f"{limit}={figure:g}" for limit, figure in found.items())
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document of the figures; nothing in it belongs to a single person."""
@@ -281,16 +292,25 @@ def verdict_from(document: Mapping[str, Any]) -> Verdict:
     return Verdict(document["limits"], tuple(found))
 
 
-def recorded_problems(gate: Gate | None, releases: Sequence[Entry]) -> list[str]:
-    """What is wrong with the verdicts that the ledger holds, by the limits of the policy."""
-    if gate is None:
-        return []
-    problems = []
-    published = 0
-    for number, entry in enumerate(releases, start=1):
+def recorded_problems(first: Gate | None, entries: Sequence[Entry]) -> list[str]:
+    """What is wrong with the verdicts that the ledger holds, by the gate of the policy and its amendments."""
+    problems: list[str] = []
+    amended: list[Entry] = []
+    number = published = 0
+    for entry in entries:
+        if entry.kind == "amend" and "gate" in entry.payload:
+            problems += amendment_problems(entry, first, amended)
+            amended.append(entry)
+        if entry.kind not in WITH_RELEASE:
+            continue
+        number += 1
+        gate = gate_after(first, amended)
         published += entry.payload["rows"] - entry.payload["suppressed"]
         recorded = entry.payload.get("gate")
-        if entry.adopted:
+        said = entry.payload.get("promises", {}).get("gate")
+        if not entry.adopted and said != (None if gate is None else gate.public()):
+            problems.append(f"release {number} records another gate than the one that was in force")
+        if entry.adopted or gate is None:
             continue  # what was published before cannot be refused
         if recorded is None:
             problems.append(f"release {number} records no verdict of the gate")

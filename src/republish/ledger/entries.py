@@ -70,6 +70,11 @@ class LedgerEntries(tuple[Entry, ...]):
         return tuple(change for payload in amended for change in payload.get("changes", ()))
 
     @cached_property
+    def gates(self) -> tuple[Entry, ...]:
+        """Every amendment of the gate, oldest first; `payload["gate"]` is what it is from then on."""
+        return tuple(entry for entry in self if entry.kind == "amend" and "gate" in entry.payload)
+
+    @cached_property
     def memory_files(self) -> dict[str, int]:
         """The files that make up the memory, oldest first, with the number of entries in each."""
         newest = self._newest("memory")

@@ -64,7 +64,7 @@ class ValueBlind(Publisher):
         batches: "open" to newcomers of their zone, or "closed" once they are made.
         size: about how many people a new batch has.
         n: so many lives must end, or begin, together for the counts of a batch to be taken anew.
-        m: no value of a batch has more than one life in m.
+        m: no value of a batch has more than one life in m; with 1 that is no promise.
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
         weights: how much the axes count where zones are cut, as "age=1, education=4"; 1 where an axis is not named.
@@ -94,7 +94,7 @@ class ValueBlind(Publisher):
         object.__setattr__(self, "require", only_requirements(self.require))
         if self.batches not in _KINDS:
             raise PolicyError(f"{self.name}: batches must be {' or '.join(_KINDS)}")
-        for parameter, least in (("m", 2), ("n", 2), ("size", max(2 * self.n, self.m))):
+        for parameter, least in (("m", 1), ("n", 2), ("size", max(2 * self.n, self.m))):
             found = getattr(self, parameter)
             if isinstance(found, bool) or not isinstance(found, int) or found < least:
                 raise PolicyError(f"{self.name}: {parameter} must be a whole number of at least {least}")

@@ -19,7 +19,7 @@ class Size(NamedTuple):
     """How large a release is: its rows, counterfeits included, its groups, and the rows of the view it leaves out.
 
     In two tables rows are people, groups are those of people, and rows left out are people without a batch. People who
-    are `waiting` are not of the release at all.
+    are `waiting` are not of the release at all; where newcomers are held they are among these.
     """
 
     rows: int
@@ -28,6 +28,7 @@ class Size(NamedTuple):
     counterfeits: int
     batches: int | None = None
     waiting: int = 0
+    newcomers_held: bool = False
 
     @classmethod
     def of(cls, release: AnyRelease, grouping: Grouping) -> Size:
@@ -64,7 +65,8 @@ def about_release(
         "groups": size.groups,
         "suppressed_rows": size.suppressed,
         "counterfeit_rows": size.counterfeits,
-        **({} if not hides_new_values(policy) else {"waiting_rows": size.waiting}),
+        **({"waiting_rows": size.waiting} if hides_new_values(policy) or size.newcomers_held else {}),
+        **({"newcomers": _HELD} if size.newcomers_held else {}),
         "publisher": {
             "name": publisher.name,
             "paper": publisher.paper,
@@ -110,6 +112,7 @@ def about_adopted(policy: Policy, number: int, as_of: str, size: Size) -> dict[s
 
 
 _CORRECTS = "That release was made of a wrong view and is withdrawn; use this one in its place."
+_HELD = "Held: nobody who would be new is in this release, whatever their values; they come with a later one."
 _READS = "Reads both tables with R and counts; in Python republish.read_received(folder) does."
 _TWO_TABLES = {
     "people": (

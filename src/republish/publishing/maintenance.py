@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from republish.arrays import WordArray
 from republish.errors import PolicyError, ViewError
+from republish.gate.amendment import GateAmendment, amended
 from republish.hierarchies import read_hierarchy
 from republish.ledger import Draft
 from republish.memory.memory import KEY, Memory
@@ -42,6 +43,24 @@ def amend_hierarchy(series: Series, column: str, file: Path) -> int:
             payload = {"column": column, "hierarchy": draft.name(path), "added": added}
             series.ledger.commit(draft, "amend", payload, head)
     return added
+
+
+def amend_gate(series: Series, settings: str, reason: str = "") -> GateAmendment:
+    """Change settings of the gate for the releases to come, `none` to take it away; to loosen it needs a reason.
+
+    Raises:
+        PolicyError: nothing would change, a setting cannot be, or the gate would be looser and nobody says why.
+    """
+    with series.writing("amend"):
+        head = series.ledger.head
+        before = series.gate
+        after = replace(
+            series.policy, gate=amended(before, settings)
+        ).gate  # which chooses attacks, and checks
+        made = GateAmendment(before, after, reason.strip())
+        made.require_reason()
+        series.ledger.commit(None, "amend", made.payload(), head)
+    return made
 
 
 def withdraw(series: Series, number: int, reason: str = "") -> None:

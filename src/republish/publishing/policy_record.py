@@ -13,13 +13,13 @@ from republish.policy import FILE, Policy, hierarchies_digest
 from republish.publishers import PUBLISHERS
 
 
-def policy_record(policy: Policy) -> dict[str, Any]:
-    """What the ledger keeps of the policy with every release."""
+def policy_record(policy: Policy, promises: dict[str, Any]) -> dict[str, Any]:
+    """What the ledger keeps of the policy with every release, and of what is promised of it by then."""
     direct = policy.schema.published_directly
     return ({"direct": list(direct)} if direct else {}) | {
         "policy": policy.digest(),
         "hierarchies": hierarchies_digest(policy.schema),
-        "promises": policy.promises,
+        "promises": promises,
         "tool": republish.__version__,
     }
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases."""
+    """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases.
+
+    With `hold_newcomers` whoever was in no release before waits for a later one.
+    """
 
     as_of: str | None = None
     dry_run: bool = False
@@ -32,6 +35,7 @@ class ReleaseOptions:
     truth: Sequence[Any] = ()
     corrects: int | None = None
     expect_anyway: str | None = None
+    hold_newcomers: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,9 @@ class Published:
     where people and values are published apart. `waiting` people of the view are not among the rows: they come with a
     later release. `findings` are figures of the view that broke a limit of `[expect]`; `expect_anyway` is why it was
     published although some of them refuse it. `alike` counts values of columns that are others but for case and
-    blanks. `preview` is what is seen of a dry run. `usefulness` is how far an analyst is off, where the view is in
-    memory; an engine does not measure it. `adopted` tells of a release of another tool, `corrects` of the release that
-    this one takes the place of.
+    blanks. `preview` is what is seen of a dry run, and `remedy` what would pass where the gate refuses it.
+    `usefulness` is how far an analyst is off, where the view is in memory; an engine does not measure it. `adopted`
+    tells of a release of another tool, `corrects` of the release that this one takes the place of.
     """
 
     number: int
@@ -113,6 +117,7 @@ class Published:
     expect_anyway: str | None = None
     usefulness: Usefulness | None = None
     preview: Preview | None = field(default=None, compare=False, repr=False)
+    remedy: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON document."""
@@ -138,6 +143,8 @@ class Published:
             document["corrects"] = self.corrects.as_dict()
         if self.alike:
             document["alike"] = self.alike
+        if self.remedy:
+            document["remedy"] = self.remedy
         if self.meant:
             document["meant"] = list(self.meant)
         if self.findings:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from republish.arrays import BoolArray
+from republish.errors import CannotPublish, LimitBroken
 from republish.estimates.usefulness import MOST_ROWS, Usefulness, usefulness_of
 from republish.expect import Margins
 from republish.expect import compare as compare_margins
@@ -43,6 +44,7 @@ from republish.publishing.private_files import (
     write_private_table,
 )
 from republish.publishing.publishable import require_publishable, shapes_of
+from republish.publishing.remedies import newcomers_to_hold, offered
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.publishing.view_digest import KEY as VIEW_DIGEST
@@ -94,7 +96,7 @@ class Maker(ABC):
 
     def __init__(self, series: Series, options: ReleaseOptions, step: Progress) -> None:
         self.series, self.options, self.step = series, options, step
-        self.policy = series.policy
+        self.policy = series.in_force
         self.schema = replace(series.schema, amended=series.schema.amended.of_today())
         records = series.records
         self.number = len(records) + 1
@@ -184,6 +186,8 @@ class OneProcess(Maker):
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
+        if self.options.hold_newcomers:
+            self._let_wait(newcomers_to_hold(self.raw, self.memory))
         self._let_wait(policy.publisher.waits(self.raw, self.memory))
         terms = Terms(
             policy.publisher, policy.requirements, self.secret, policy.seed, self.number, policy.of_people
@@ -219,7 +223,7 @@ class OneProcess(Maker):
         grouping = self.piece.grouping
         release, placed = self.piece.built()
         size = Size.of(release, grouping)
-        size = size._replace(waiting=self.waiting)
+        size = size._replace(waiting=self.waiting, newcomers_held=self.options.hold_newcomers)
         told, corrects = (self.policy, self.number, as_of, size), self.options.corrects
         about = about_release(*told, adopted=self.adopted, corrects=corrects)
         release.write(draft.folder, about)
@@ -343,19 +347,30 @@ def publish(
         last = records[-1].payload["as_of"] if records else None
         as_of = moment_of(options.as_of, last, options.corrects is not None)
         require_another_release(series.policy, records, series.root)
-        maker = make(series, options, progress or (lambda _: None))
-        with maker.open:
-            found = maker.read(view)
-            found = replace(found, same=is_of_last(maker.view_digest, records))
-            expected = _expected(maker, found)
-            crash_points.reach("view-read")
-            maker.group()
-            crash_points.reach("grouped")
-            with ledger.stage(maker.number) as draft:
-                done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
-                if not dry_run:
-                    _committed(maker, draft, done, head)
-    return done
+
+        def released(told: ReleaseOptions) -> Published:
+            maker = make(series, told, progress or (lambda _: None))
+            with maker.open:
+                found = maker.read(view)
+                found = replace(found, same=is_of_last(maker.view_digest, records))
+                expected = _expected(maker, found)
+                crash_points.reach("view-read")
+                maker.group()
+                crash_points.reach("grouped")
+                with ledger.stage(maker.number) as draft:
+                    done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
+                    if not told.dry_run:
+                        _committed(maker, draft, done, head)
+            return done
+
+        try:
+            done = released(options)
+            if done.gate is None or done.gate.passed or make is not OneProcess:
+                return done
+            return replace(done, remedy=offered(options, len(records), released))
+        except (CannotPublish, LimitBroken) as problem:
+            remedy = offered(options, len(records), released) if make is OneProcess else ""
+            raise type(problem)(f"{problem}. {remedy}" if remedy else str(problem)) from None
 
 
 def _expected(maker: Maker, found: Turnout) -> Expected:
@@ -416,6 +431,7 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     kept = with_margins(maker.series, draft, maker.margins, maker.keep(draft, done))
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
-    payload = done.as_dict() | kept | policy_record(maker.policy) | {VIEW_DIGEST: maker.view_digest}
+    promised = policy_record(maker.series.policy, maker.policy.promises)
+    payload = done.as_dict() | kept | promised | {VIEW_DIGEST: maker.view_digest}
     del payload["folder"]
     maker.series.ledger.commit(draft, "release", payload, head)

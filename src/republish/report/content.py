@@ -311,6 +311,7 @@ def gate_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:
                     {"limit": limit, "attack": attack, "allowed": verdict.limits[limit], "found": {}},
                 )
                 row["found"][release.number] = figure
+                row["allowed"] = verdict.limits[limit]  # an amendment may have changed it
     for row in rows.values():
         row["last"], row["worst"] = list(row["found"].values())[-1], max(row["found"].values())
     return sorted(rows.values(), key=lambda row: -used(row["last"], row["allowed"]))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from republish.attacks.assessments import Assessment, kept
 from republish.errors import LedgerError
+from republish.gate.amendment import GateAmendment, amendments_of, gate_after
 from republish.gate.verdict import recorded_problems
 from republish.ledger.chain import WITH_RELEASE, Entry, entry_of, faults_in
 from republish.ledger.entries import LedgerEntries
@@ -18,6 +20,7 @@ from republish.publishing.schema_changes import sentence_of
 from republish.verify.promises import meaning_of
 
 if TYPE_CHECKING:
+    from republish.gate.limits import Gate
     from republish.policy import Policy
     from republish.series import Series
 
@@ -74,10 +77,10 @@ class SeriesFacts:
 
     `name` is the folder's. `promises` holds `one_table` (text), `series` (texts), `meanings` (a sentence for each),
     `not_promised` (sentences), and `when_published` where something is checked only then. `gate` holds the gate's
-    attacks, what they are granted, limits and draws. `forgotten` counts people. `problems` are what the ledger itself
-    shows to be wrong. `changes` says how views are read otherwise than at first, and why. `current` runs parallel to
-    `assessments`, of which the newest is the last. `form` is that of two tables with a `sentence` on it, `None` for one
-    table. `signing` is what [report] of series.toml says.
+    attacks, what they are granted, limits and draws, and `gate_amended` what became of it. `forgotten` counts people.
+    `problems` are what the ledger itself shows to be wrong. `changes` says how views are read otherwise than at first,
+    and why. `current` runs parallel to `assessments`, of which the newest is the last. `form` is that of two tables
+    with a `sentence` on it, `None` for one table. `signing` is what [report] of series.toml says.
     """
 
     name: str
@@ -93,6 +96,7 @@ class SeriesFacts:
     created_at: str
     one_table: bool
     amended: int
+    gate_amended: list[dict[str, Any]]
     problems: list[str]
     current: list[bool]
     changes: list[dict[str, str]]
@@ -141,7 +145,7 @@ def facts_of(series: Series) -> SeriesFacts:
         columns=_columns(policy),
         publisher=_publisher(policy),
         promises=_promises(policy),
-        gate=_gate(policy),
+        gate=_gate(gate_after(policy.gate, LedgerEntries(entries).gates)),
         releases=[_release(entry, entry.release in withdrawn) for entry in releases],
         head=entries[-1].digest,
         forgotten=sum(entry.payload["people"] for entry in entries if entry.kind == "forget"),
@@ -149,7 +153,8 @@ def facts_of(series: Series) -> SeriesFacts:
         created_at=entries[0].recorded_at,
         one_table=policy.one_table,
         amended=sum(entry.kind == "amend" and "hierarchy" in entry.payload for entry in entries),
-        problems=[*faults_in(records, head), *_problems(policy, releases)],
+        gate_amended=[_amended(entry, made) for entry, made in amendments_of(policy.gate, entries)],
+        problems=[*faults_in(records, head), *_problems(policy, entries)],
         current=[one.holds_at(entries) for one in found],
         changes=[
             {"when": entry.recorded_at, "what": sentence_of(change), "reason": entry.payload["reason"]}
@@ -201,8 +206,7 @@ def _promises(policy: Policy) -> dict[str, Any]:
     return promises | {"meanings": dict(described), "not_promised": limits_of(policy)}
 
 
-def _gate(policy: Policy) -> dict[str, Any] | None:
-    gate = policy.gate
+def _gate(gate: Gate | None) -> dict[str, Any] | None:
     if gate is None:
         return None
     return gate.public() | {"draws": gate.draws, "sentence": gate.sentence(), "needs_views": gate.needs_views}
@@ -235,9 +239,14 @@ def _release(entry: Entry, withdrawn: bool) -> ReleaseFacts:
         ) from None
 
 
-def _problems(policy: Policy, releases: list[Entry]) -> list[str]:
+def _amended(entry: Entry, made: GateAmendment) -> dict[str, Any]:
+    """When the gate was amended, and what became of it."""
+    return {"at": entry.recorded_at, "loosened": list(made.loosened), "sentence": made.sentence()}
+
+
+def _problems(policy: Policy, entries: Sequence[Entry]) -> list[str]:
     """What is wrong by the records alone; `verify` looks at the files."""
-    problems = recorded_problems(policy.gate, releases)
-    if not is_as_recorded(policy, releases):
+    problems = recorded_problems(policy.gate, entries)
+    if not is_as_recorded(policy, [entry for entry in entries if entry.kind in WITH_RELEASE]):
         problems.append("series.toml, a hierarchy or the knowledge is not what the ledger recorded")
     return problems

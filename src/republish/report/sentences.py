@@ -152,8 +152,11 @@ def _gated(facts: SeriesFacts) -> tuple[str, str]:
     if facts.gate is None:
         return ABSENT, "None: releases are not refused however much adversaries would find out."
     passed = sum(bool(release.gate and release.gate.get("passed")) for release in facts.releases)
-    mark = HOLDS if passed == len(facts.releases) else BROKEN
-    return mark, f"{passed} of {_releases(len(facts.releases))} passed: {facts.gate['sentence']}."
+    since = f"; amendments of it: {len(facts.gate_amended)}" if facts.gate_amended else ""
+    # Releases before a gate was given to the series passed none; `problems` says where a verdict is missing.
+    asked = sum(release.gate is not None for release in facts.releases) if since else len(facts.releases)
+    mark = HOLDS if passed == asked else BROKEN
+    return mark, f"{passed} of {_releases(len(facts.releases))} passed: {facts.gate['sentence']}{since}."
 
 
 def _alone(facts: SeriesFacts) -> tuple[str, str]:

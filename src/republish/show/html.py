@@ -138,7 +138,7 @@ def series_html(series: Series) -> str:
     """A series: who publishes it, what it promises, and a line a release; no table is opened."""
     from republish.release.forms import form_sentence
 
-    policy, withdrawn = series.policy, series.withdrawn()
+    policy, gate, withdrawn = series.policy, series.gate, series.withdrawn()
     lines = [_release_line(record.payload, record.release in withdrawn) for record in series.records]
     promised = "; ".join(policy.over_series).replace("nothing:", "nothing over the series:")
     says = f"Series {series.root.name}: {policy.publisher.name}"
@@ -153,8 +153,8 @@ def series_html(series: Series) -> str:
         parts.append(note(f"Form: {form_sentence(policy.form)}."))
     satisfied = promised_of_groups(policy.promises)
     parts.append(note(f"{satisfied[:1].upper()}{satisfied[1:]}. Promised: {promised}."))
-    if policy.gate is not None:
-        parts.append(note(f"Gate: {policy.gate.sentence()}."))
+    if gate is not None:
+        parts.append(note(f"Gate: {gate.sentence()}."))
     if len(lines) > 1:
         followed = {name: [line[name] for line in lines] for name in ("penalty", "highest risk")}
         parts.append(_lines(followed, "penalty and highest risk, release by release"))

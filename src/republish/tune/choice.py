@@ -29,7 +29,7 @@ _BESIDE = (SCHEMA, "hierarchies", "knowledge")
 
 def chosen_policy(series: Series, point: Point, knowledge: Knowledge | Extracted | None = None) -> Policy:
     """The policy of a series with the publisher of a point; `knowledge` is what the search was made with."""
-    start = replace(series.policy, schema=series.schema)
+    start = replace(series.in_force, schema=series.schema)
     known = start.knowledge if knowledge is None else knowledge
     return policy_of(Candidate(point.publisher, point.parameters, point.require), start, known)
 

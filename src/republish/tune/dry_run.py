@@ -87,7 +87,7 @@ def turnover_of(views: Sequence[Microdata]) -> ViewTurnover:
     there = stayed = changed = back = rows = 0
     earlier = np.zeros(0, dtype=np.uint64)
     for before, now in pairwise(views):
-        (was, row_then), (here, row_now) = _people(before), _people(now)
+        (was, row_then), (here, row_now) = people_once(before), people_once(now)
         common, then, at = np.intersect1d(was, here, return_indices=True)
         there, stayed = there + len(was), stayed + len(common)
         changed += int((before.codes[row_then[then]] != now.codes[row_now[at]]).sum())
@@ -97,19 +97,19 @@ def turnover_of(views: Sequence[Microdata]) -> ViewTurnover:
     return ViewTurnover(1 - stayed / there if there else 0.0, changed / max(stayed, 1), back / max(rows, 1))
 
 
-def _people(view: Microdata) -> tuple[WordArray, IntArray]:
+def people_once(view: Microdata) -> tuple[WordArray, IntArray]:
     """Everyone once, and her first row."""
     assert view.people is not None
     return np.unique(view.people[:, 0], return_index=True)
 
 
-def simulated(views: Sequence[Microdata]) -> list[Microdata]:
+def simulated(views: Sequence[Microdata], changed: float = TURNOVER) -> list[Microdata]:
     """The views and such as might follow, until there are enough.
 
-    Some leave, as many come who are like others, some change to the value of somebody else: as many as before, or a
-    tenth each where one view does not tell.
+    Some leave, as many come who are like others, some change to the value of somebody else: as many as before, or,
+    where one view does not tell, a tenth leaves and the share `changed` changes.
     """
-    share = turnover_of(views) if len(views) > 1 else ViewTurnover(TURNOVER, TURNOVER, 0.0)
+    share = turnover_of(views) if len(views) > 1 else ViewTurnover(TURNOVER, changed, 0.0)
     chance = np.random.default_rng(_SEED)
     found = list(views)
     while len(found) < SIMULATED and found[-1].rows:

@@ -1,41 +1,43 @@
-"""Which publisher a new series should have, found on past views: value-blind batches in two tables, and how large.
+"""Which publisher a new series should have: candidates are tried on past views, attacked, and laid side by side.
 
-Values that last and few people who come back: closed batches; else open ones. The size is the smallest at which the
-bound on people determined is kept, few rows wait or are held, and values of batches are diverse without being made so.
-All of it is found by making the batches in memory (`republish.tune.dry_run`).
+Over a series that is value-blind batches in two tables, unless the answers say otherwise. Values that last and few
+people who come back: closed batches; else open ones. The size is the smallest at which the bound on people determined
+is kept, few rows wait or are held, and values of batches are diverse without being made so
+(`republish.tune.batch_search`). What else could be published is tried beside it (`republish.tune.compare`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from republish.errors import CannotPublish, PolicyError
-from republish.microdata import Microdata, read_view
-from republish.publishers import Mondrian, Publisher, ValueBlind, parameters_of
+from republish.errors import PolicyError
+from republish.gate.limits import Gate
+from republish.knowledge import Knowledge, learn
+from republish.microdata import Microdata
+from republish.publishers import Cohorts, JSReduce, Mondrian, Publisher, TauSafety, ValueBlind, parameters_of
 from republish.publishing.plausibility import spelled_alike
 from republish.release.forms import TwoTables
+from republish.requirements import parse_requirements
 from republish.schema import Schema
-from republish.secret import Secret
 from republish.show.promises import words_on_spelling
-from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, dry_run, simulated, turnover_of
-from republish.tune.views import read_views
+from republish.tune.batch_search import LATE, BatchSearch
+from republish.tune.compare import ComparedPublisher, TriedPolicy, compare, passing_gate
+from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, simulated, turnover_of
+from republish.tune.situation import USUAL, Answers, told_by
+from republish.tune.views import MOST_ROWS, PastViews, past_views
 
-SIZES = (60, 90, 150, 300, 600)
 _FEWEST = 10  # rows of a series of batches that at least five people leave together, five staying
-_LATE = 0.07  # of the rows may wait or be held
-_LASTING, _GONE = 0.1, 0.02  # closed batches: so few change their value, and so few come back
 _LEAST = 0.00001  # a bound that is smaller is not told apart from it
-_NEVER = 0.001  # of the rows wait or are held where all batches are counted anew every time
-_DIVERSE = 0.98  # of the batches have no value too often by themselves
-_MOST_VIEWS, _MOST_ROWS = 12, 6_000  # more of them are sampled
-_SECONDS = 15.0  # after which no other size is tried
-_MANY = 150  # a batch of so many may wait for more than five to leave together
+_COMPARED_VIEWS, _COMPARED_ROWS, _SECONDS = 8, 1_000, 12.0  # of a comparison, for attacks take long
+_MANY_FAKED = 0.25  # rows that are nobody's, beyond which a publisher is not recommended
 _UNSEEN = 150  # the size where no view is given
+_SELDOM = 0.02  # simulated people who change their value where it is said that few do
+_ONCE_L = 3  # values in every group of a table that is published once, fewer where there are not so many
 _FORM = TwoTables()
 Progress = Callable[[int, int], None]
 
@@ -44,8 +46,9 @@ Progress = Callable[[int, int], None]
 class Recommendation:
     """A publisher and a form for a new series, why, what it costs, and what cannot be promised of these data.
 
-    Where there are `problems`, a release of the views given would be refused. `tried` is what was measured, `notes` are
-    on the views themselves.
+    Where there are `problems`, a release of the views given would be refused. `tried` is what was measured of batches,
+    `compared` what else could be published beside it, `answers` the situation that it is for, `notes` are on the views
+    themselves. `gate` is one that lets it pass if the series goes on so, `None` where none was tried.
     """
 
     publisher: Publisher
@@ -56,6 +59,9 @@ class Recommendation:
     tried: tuple[DryRun, ...] = ()
     simulated: bool = False
     notes: tuple[str, ...] = ()
+    answers: Answers = USUAL
+    compared: tuple[ComparedPublisher, ...] = ()
+    gate: Gate | None = None
 
     def require_kept(self) -> None:
         """Refuse to begin a series whose promises these data do not allow."""
@@ -74,6 +80,9 @@ class Recommendation:
             "notes": list(self.notes),
             "simulated": self.simulated,
             "tried": [run.as_dict() for run in self.tried],
+            "answers": self.answers.words(),
+            "compared": [line.as_dict() for line in self.compared],
+            "gate": None if self.gate is None else self.gate.document(),
         }
 
 
@@ -82,54 +91,204 @@ def recommend(
     schema: Schema,
     progress: Progress | None = None,
     form: TwoTables = _FORM,
+    answers: Answers | None = None,
+    compared: bool = True,
 ) -> Recommendation:
     """What suits a series that goes on like these raw views, oldest first; one or none will do.
 
-    `form` is that of the two tables in which counts are measured.
+    `form` is that of the two tables in which counts are measured. `answers` say of the situation what the views do not,
+    or otherwise than they do. Unless it is not to be `compared`, other publishers are tried beside it.
 
     Raises:
         RepublishError: a view cannot be read; the message says which.
     """
+    asked, step = answers or Answers(), progress or (lambda _done, _all: None)
     if schema.sensitive is None:
         alone = "no column is sensitive, so only who is who is hidden, in each release alone"
         return Recommendation(Mondrian(), None, (alone,))
     if not len(views):
-        unseen = "no view was given: open batches suit any data; with past views the size is chosen on them"
-        return Recommendation(ValueBlind(size=_UNSEEN), form, (unseen,))
-    past, rows = _read(views, schema)
+        return _unseen(asked.otherwise(USUAL), form)
+    read = past_views(views, schema)
+    told, figures = told_by(read.past)
+    situation = asked.otherwise(told).otherwise(USUAL)
+    found = _batches(read, situation, asked, step, form) if situation.again else _once(read, form)
+    notes = words_on_spelling(spelled_alike(read.past[-1].axes, read.past[-1].values, schema))
+    found = replace(found, answers=situation, notes=(*notes, *_contradicted(asked, told, figures)))
+    if found.problems or not (compared or situation.order or situation.one_table):
+        return found
+    return _beside(found, read, schema, step)
+
+
+def situation_of(views: Sequence[Any], schema: Schema) -> tuple[Answers, dict[str, str]]:
+    """The answers to assume where nobody is asked: what past views tell, by which figures, else what is usual."""
+    told, figures = (
+        told_by(past_views(views, schema).past) if len(views) > 1 and schema.sensitive else (Answers(), {})
+    )
+    return told.otherwise(USUAL), figures
+
+
+def _unseen(situation: Answers, form: TwoTables) -> Recommendation:
+    if not situation.again:
+        return Recommendation(Mondrian(form.k), None, (_ALONE,), answers=situation)
+    unseen = "no view was given: open batches suit any data; with past views the size is chosen on them"
+    return Recommendation(ValueBlind(size=_UNSEEN), form, (unseen,), answers=situation)
+
+
+def _contradicted(asked: Answers, told: Answers, figures: Mapping[str, str]) -> list[str]:
+    """A note for every answer that is not what the views say."""
+    return [
+        f"note: the answer {name}={asked.words()[name]} is not what the views say: {figure}"
+        for name, figure in figures.items()
+        if getattr(asked, name) not in (None, getattr(told, name))
+    ]
+
+
+def _batches(
+    read: PastViews, situation: Answers, asked: Answers, progress: Progress, form: TwoTables
+) -> Recommendation:
+    """Value-blind batches of the kind and size that suit the views."""
+    past, rows = read.past, read.rows
     found = turnover_of(past)
-    lasting = len(past) > 1 and found.changed <= _LASTING and found.returned <= _GONE
+    lasting = not situation.change and not situation.back
     kind = "closed" if lasting else "open"
-    why, problems = _why(kind, found, len(past)), _problems(past, rows, form)
+    by_answer = asked.change is not None or asked.back is not None
+    why, problems = _why(kind, found, len(past), by_answer), _problems(rows, form)
     if problems:
         return Recommendation(ValueBlind(batches=kind, m=2), form, why, (), problems)
-    series = simulated(past)
-    search = _Search(series, rows, progress or (lambda _done, _all: None), form)
+    share = _most_frequent(past)
+    series = simulated(past) if situation.change else simulated(past, _SELDOM)
+    search = BatchSearch(series, rows, progress, form, DIVERSITIES[0] if share * DIVERSITIES[0] <= 1 else 1)
     best = search.best(kind)
-    if lasting and (best is None or best.late > _LATE):
+    if lasting and (best is None or best.late > LATE):
         kind, closed = "open", best
         best = search.best(kind) or closed
         kind = best.publisher.batches if best is not None else kind
-        why = _why(kind, found, len(past), lasting)
+        why = _why(kind, found, len(past), by_answer, lasting)
+    more = len(series) > len(past)
     if best is None:
-        return Recommendation(
-            ValueBlind(m=2), form, why, (), (_UNKEPT,), tuple(search.tried), len(series) > len(past)
+        return Recommendation(ValueBlind(m=2), form, why, (), (_UNKEPT,), tuple(search.tried), more)
+    costs = _costs(best, len(past), len(series), rows > MOST_ROWS, bool(situation.change))
+    costs += _instead(share, best.publisher)
+    return Recommendation(best.publisher, form, why, costs, (), tuple(search.tried), more)
+
+
+_ALONE = "published once: k and l of one table; over several releases it promises nothing, and the second is refused"
+
+
+def _once(read: PastViews, form: TwoTables) -> Recommendation:
+    """One table of groups of at least k rows and several values."""
+    values = min(len(np.unique(view.codes)) for view in read.past)
+    require = parse_requirements(f"l={min(_ONCE_L, values)}") if values > 1 else ()
+    if read.rows < form.k:
+        return Recommendation(Mondrian(form.k), None, (_ALONE,), (), _problems(max(read.rows, _FEWEST), form))
+    one = (
+        "a value in every group is not told apart from others: the view holds only one" if values < 2 else ""
+    )
+    return Recommendation(Mondrian(form.k, require), None, (_ALONE,), (one,) if one else ())
+
+
+def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Progress) -> Recommendation:
+    """The recommendation with what else could be published; the answers may make another line the best."""
+    small = read.only(_COMPARED_ROWS, schema)
+    situation, end = found.answers, monotonic() + _SECONDS
+    series = simulated(small) if situation.change else simulated(small, _SELDOM)
+    views = series[max(0, len(small) - _COMPARED_VIEWS) :][:_COMPARED_VIEWS]
+    knowledge = learn(read.frames, schema) if situation.order and len(read.frames) > 1 else None
+    tried = _candidates(found, _most_frequent(small), knowledge)
+    lines = compare(tried, views, knowledge, lambda: monotonic() < end, progress)
+    best, why = _best(lines, situation)
+    if situation.order and knowledge is None:
+        why += (
+            "how values follow each other is learned from at least two past views, and there is one: who knows their "
+            "order is not reckoned with",
         )
-    costs = _costs(best, len(past), len(series), rows > _MOST_ROWS)
-    notes = words_on_spelling(spelled_alike(past[-1].axes, past[-1].values, schema))
-    return Recommendation(
-        best.publisher, form, why, costs, (), tuple(search.tried), len(series) > len(past), tuple(notes)
+    ranked = sorted(lines, key=lambda line: (line is not best, bool(line.refused), line.worst))
+    shown = tuple(replace(line, recommended=line is best) for line in ranked)
+    again = "" if situation.again else ": what would be found out were it published again"
+    notes = [f"note: compared on {_amount(views, read)}{again}"]
+    if len(lines) < len(tried):
+        notes.append(
+            f"note: {len(tried) - len(lines)} more publishers were not tried, for the others took {_SECONDS:g} seconds"
+        )
+    chosen = TriedPolicy(best.publisher, best.form)
+    costs = found.costs if best.publisher == found.publisher else _costs_of(best)
+    gate = passing_gate(chosen, schema, series) if situation.again and not best.refused else None
+    return replace(
+        found,
+        publisher=best.publisher,
+        form=best.form,
+        why=(*(found.why if best.publisher == found.publisher else ()), *why),
+        costs=costs,
+        notes=(*found.notes, *notes),
+        compared=shown,
+        gate=gate,
     )
 
 
-def _read(views: Sequence[Any], schema: Schema) -> tuple[list[Microdata], int]:
-    """The last views, large ones sampled; and the rows that the smallest has in truth."""
-    secret = Secret.from_text("a dry run, of which nothing is kept")  # the same views give the same answer
-    whole = read_views(list(views)[-_MOST_VIEWS:], schema, secret, None)
-    past: list[Microdata] = []
-    for frame in read_views(whole.frames, schema, secret, _MOST_ROWS).frames:
-        past.append(read_view(frame, schema, past[-1].values if past else None))
-    return [view.pseudonymous(secret) for view in past], whole.rows
+def _amount(views: Sequence[Microdata], read: PastViews) -> str:
+    simulated_ones = max(0, len(views) - len(read.past))
+    few = f", about {_COMPARED_ROWS:,} rows of each" if read.rows > _COMPARED_ROWS else ""
+    return f"{len(views)} views{few}" + (f", {simulated_ones} of them simulated" if simulated_ones else "")
+
+
+def _candidates(found: Recommendation, share: float, knowledge: Knowledge | None) -> tuple[TriedPolicy, ...]:
+    """What is recommended so far, and what else might be published in such a situation."""
+    m = max(2, min(4, int(1 / share)))
+    k = found.form.k if found.form is not None else getattr(found.publisher, "k", _FORM.k)
+    more = range(m, m + 3) if found.answers.one_table else (m,)  # safer, with more rows faked
+    others = [TriedPolicy(made, None) for m in more for made in (TauSafety(m), Cohorts(m))]
+    others.append(TriedPolicy(Mondrian(k), None))
+    if knowledge is not None:
+        others.insert(0, TriedPolicy(JSReduce(knowledge=knowledge), found.form or _FORM))
+    if isinstance(found.publisher, Mondrian):
+        others = [TriedPolicy(ValueBlind(size=60, m=2), _FORM), *others[:-1]]
+    return TriedPolicy(found.publisher, found.form), *others
+
+
+def _best(
+    lines: Sequence[ComparedPublisher], situation: Answers
+) -> tuple[ComparedPublisher, tuple[str, ...]]:
+    """The line to recommend, and why it is not the first where it is another."""
+    first = lines[0]
+    if not situation.again:
+        return first, ()
+    if situation.one_table:
+        usable = [
+            line
+            for line in lines
+            if line.form is None
+            and line.publisher.series_promises
+            and not line.refused
+            and line.faked <= _MANY_FAKED
+        ]
+        if not usable:
+            return first, (
+                "one table was asked for, and no publisher that protects a series in one can publish these views "
+                f"without faking more than {_MANY_FAKED:.0%} of the rows: two tables instead",
+            )
+        best = min(usable, key=lambda line: (line.worst, line.faked))
+        return best, (
+            f"one table was asked for: {best.publisher.name} gives {best.worst:.1%} away at worst; two tables "
+            f"({first.publisher.name}) {first.worst:.1%}",
+        )
+    if situation.order:
+        best = min(
+            (line for line in lines if line.form is not None and not line.refused),
+            key=lambda line: line.worst,
+        )
+        return best, (
+            f"outsiders know how values follow each other: of what was tried {best.publisher.name} gives least away "
+            f"at worst, {best.worst:.1%}",
+        )
+    return first, ()
+
+
+def _costs_of(line: ComparedPublisher) -> tuple[str, ...]:
+    return (
+        f"{line.faked:.1%} of the rows are faked, and {line.late:.1%} wait or are left out",
+        f"counts by quasi-identifiers and value are off by {line.error:.1%} in the median, at a selectivity of 5%",
+        f"in these views {line.worst:.1%} are found out at worst",
+    )
 
 
 _UNKEPT = (
@@ -138,8 +297,8 @@ _UNKEPT = (
 )
 
 
-def _problems(views: Sequence[Microdata], rows: int, form: TwoTables) -> tuple[str, ...]:
-    """Why batches cannot be made of these views at all."""
+def _problems(rows: int, form: TwoTables) -> tuple[str, ...]:
+    """Why batches cannot be made of so many rows at all."""
     if rows < _FEWEST:
         return (
             f"batches are counted anew when 5 people leave or come together, which needs at least {_FEWEST} rows, and "
@@ -150,92 +309,32 @@ def _problems(views: Sequence[Microdata], rows: int, form: TwoTables) -> tuple[s
             f"{form.k} people must look alike, and the smallest view has {rows} rows; choose a smaller k of people, or "
             "gather more rows before the first release",
         )
-    share = max(float(np.bincount(view.codes).max(initial=0)) / max(view.rows, 1) for view in views)
-    if share > 1 / DIVERSITIES[0]:
-        return (
-            f"no value may have more than half of a batch, and the most frequent one has {share:.0%} of the rows of a "
-            "view; tell it apart more finely in the sensitive column, or choose a publisher by hand",
-        )
     return ()
 
 
-@dataclass
-class _Search:
-    """Sizes, the smallest first, until one is good."""
-
-    views: Sequence[Microdata]
-    rows: int
-    progress: Progress
-    form: TwoTables
-
-    def __post_init__(self) -> None:
-        self.tried: list[DryRun] = []
-        self._end = monotonic() + _SECONDS
-        fitting = [size for size in SIZES if size * 2 <= self.rows]
-        whole = (
-            [self.rows] if self.rows < 2 * SIZES[-1] else []
-        )  # of a small table everybody may be one batch
-        self.sizes = fitting + whole
-
-    def best(self, kind: str) -> DryRun | None:
-        """The first that is good, else the one with the fewest rows late; `None` where all would be refused."""
-        kept: list[DryRun] = []
-        candidates = list(self._candidates(kind))
-        for number, candidate in enumerate(candidates):
-            self.progress(number, len(candidates))
-            if kept and monotonic() > self._end:
-                break
-            if any(
-                run.publisher.batches == kind and run.publisher.size == candidate.size and run.late < _NEVER
-                for run in self.tried
-            ):
-                continue  # so many leave and come that a larger n makes no difference
-            run = self._tried(candidate)
-            if run is None:
-                continue
-            kept.append(run)
-            if run.late <= _LATE:
-                self.progress(len(candidates), len(candidates))
-                return run
-        kept = kept or self._bounded(candidates[-1:])  # held back by the bound, the largest may do
-        return min(kept, key=lambda run: run.late, default=None)
-
-    def _bounded(self, candidates: Sequence[ValueBlind]) -> list[DryRun]:
-        """What comes of candidates whose batches are not counted anew where the bound forbids it."""
-        runs = []
-        for candidate in candidates:
-            try:
-                runs.append(dry_run(self.views, candidate, hindered=True, form=self.form))
-            except CannotPublish:
-                continue
-        self.tried.extend(runs)
-        return runs
-
-    def _candidates(self, kind: str) -> Iterator[ValueBlind]:
-        for size in self.sizes:
-            for n in (5, 6, 8) if size >= _MANY else (5,):
-                yield ValueBlind(batches=kind, size=size, n=n, m=DIVERSITIES[0])
-
-    def _tried(self, candidate: ValueBlind) -> DryRun | None:
-        """What comes of a candidate with the largest m that the values allow; `None` where the bound is not kept."""
-        try:
-            run = dry_run(self.views, candidate, form=self.form)
-        except CannotPublish:
-            return None
-        self.tried.append(run)
-        if run.bound > candidate.max_determined:
-            return None
-        m = max(m for m in DIVERSITIES if m == DIVERSITIES[0] or run.diverse[m] >= _DIVERSE)
-        for diverse in range(m, DIVERSITIES[0] - 1, -1):
-            for bounded in self._bounded([replace(candidate, m=diverse)]):
-                if bounded.late <= _LATE or diverse == DIVERSITIES[0] or monotonic() > self._end:
-                    return bounded
-        return None
+def _most_frequent(views: Sequence[Microdata]) -> float:
+    """The largest share of the rows of a view that a value has."""
+    return max(float(np.bincount(view.codes).max(initial=0)) / max(view.rows, 1) for view in views)
 
 
-def _why(kind: str, found: ViewTurnover, views: int, lasting: bool = False) -> tuple[str, ...]:
+def _instead(share: float, publisher: ValueBlind) -> tuple[str, ...]:
+    """What is promised where a value is too frequent for more."""
+    if publisher.m > 1:
+        return ()
+    return (
+        f"that no value has more than half of a batch cannot be promised, for the most frequent one has {share:.0%} of "
+        "the rows of a view: m is 1. Promised is that few people can be determined; who guesses that value is right as "
+        "often as anybody. For m=2 tell it apart more finely in the sensitive column",
+    )
+
+
+def _why(
+    kind: str, found: ViewTurnover, views: int, by_answer: bool, lasting: bool = False
+) -> tuple[str, ...]:
     blind = "value-blind batches: who is with whom has nothing to do with values, so knowing the program tells nothing"
-    if views == 1:
+    if by_answer and not lasting:
+        return (blind, f"{kind} batches, for so it was answered how values change and who comes back")
+    if views == 1 and not lasting:
         return (blind, "open batches: one view does not tell whether values last and people come back")
     measured = (
         f"over {views} views {found.changed:.1%} of people change their value from one to the next, and "
@@ -246,17 +345,19 @@ def _why(kind: str, found: ViewTurnover, views: int, lasting: bool = False) -> t
     if lasting:
         return (
             blind,
-            f"open batches, for of so few people closed ones would be counted anew too seldom: {measured}",
+            "open batches, for of so few people closed ones would be counted anew too seldom"
+            + (f": {measured}" if views > 1 else ""),
         )
     return (blind, f"open batches, for people may change and come back in them: {measured}")
 
 
-def _costs(run: DryRun, given: int, views: int, sampled: bool) -> tuple[str, ...]:
-    how = "a tenth leaves, comes and changes each time" if given == 1 else "going on as those before"
+def _costs(run: DryRun, given: int, views: int, sampled: bool, change: bool) -> tuple[str, ...]:
+    alone = "a tenth leaves, comes and changes each time" if change else "a tenth leaves and comes each time"
+    how = alone if given == 1 else "going on as those before"
     on = f"over {views} views" + (
         f", of which {views - given} were simulated, {how}" if views > given else ""
     )
-    on += f", on a sample of about {_MOST_ROWS:,} rows" if sampled else ""
+    on += f", on a sample of about {MOST_ROWS:,} rows" if sampled else ""
     publisher = run.publisher
     found: tuple[str, ...] = (
         f"batches of about {publisher.size} people, counted anew when {publisher.n} leave or come together, with no "
@@ -268,9 +369,9 @@ def _costs(run: DryRun, given: int, views: int, sampled: bool) -> tuple[str, ...
         f"{run.publisher.compromised:.0%} of them, and the worst placed person with a probability of at most "
         f"{run.worst:.1%}",
     )
-    if run.late > _LATE:
+    if run.late > LATE:
         found += (
-            f"that is more than {_LATE:.0%} of the rows: there are few people for how much they change; publish less "
+            f"that is more than {LATE:.0%} of the rows: there are few people for how much they change; publish less "
             "often, or begin with more rows",
         )
     return found

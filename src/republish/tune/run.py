@@ -112,7 +112,7 @@ def _one_limit(limits: Mapping[str, float]) -> str:
 
 def _bench(series: Series, views: Sequence[Any], limit: str, asked: SearchSettings) -> tuple[Bench, Extent]:
     """What every trial is made on, checked; and the ranges that it leaves open."""
-    policy = replace(series.policy, schema=series.schema)
+    policy = replace(series.in_force, schema=series.schema)
     if policy.schema.sensitive is None:
         raise PolicyError(
             "a search measures what is found out of sensitive values, and the schema has no sensitive column"
@@ -137,7 +137,7 @@ def _bench(series: Series, views: Sequence[Any], limit: str, asked: SearchSettin
 
 def _adversary(series: Series, asked: SearchSettings, known: Knowledge | Extracted | None) -> Adversary:
     """The adversary of the gate, where the series has one, and with what was asked for."""
-    gate = series.policy.gate
+    gate = series.gate
     share = asked.compromised
     if share is not None and (
         isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from republish.arrays import WordArray
 from republish.errors import PolicyError, RepublishError
-from republish.microdata import read_view
+from republish.microdata import Microdata, read_view
 from republish.schema import Schema
 from republish.secret import Secret
 from republish.sources.tables import read_raw
+from republish.tune.rehearsal import REHEARSED
+
+MOST_ROWS = 6_000
+"""Larger views are sampled for a recommendation."""
+_MOST_VIEWS = 12
 
 
 @dataclass(frozen=True)
@@ -73,3 +78,28 @@ def _values(frame: pl.DataFrame, schema: Schema) -> pl.Series:
 def _drawn(people: WordArray, share: float) -> pl.Series:
     """Whose pseudonym is low: the same people in every view."""
     return pl.Series(people[:, 0] < np.uint64(share * 2.0**63) * np.uint64(2))
+
+
+class PastViews(NamedTuple):
+    """The last views, large ones sampled; their frames in full; and the rows that the smallest has in truth."""
+
+    past: list[Microdata]
+    frames: tuple[pl.DataFrame, ...]
+    rows: int
+
+    def only(self, rows: int, schema: Schema) -> list[Microdata]:
+        """The same people in all views, so many that the largest has about so many rows."""
+        return _sampled(self.frames, schema, rows)
+
+
+def past_views(views: Sequence[Any], schema: Schema) -> PastViews:
+    """What a recommendation is made on, people under pseudonyms that mean nothing elsewhere."""
+    whole = read_views(list(views)[-_MOST_VIEWS:], schema, REHEARSED, None)
+    return PastViews(_sampled(whole.frames, schema, MOST_ROWS), whole.frames, whole.rows)
+
+
+def _sampled(frames: Sequence[pl.DataFrame], schema: Schema, rows: int) -> list[Microdata]:
+    past: list[Microdata] = []
+    for frame in read_views(frames, schema, REHEARSED, rows).frames:
+        past.append(read_view(frame, schema, past[-1].values if past else None))
+    return [view.pseudonymous(REHEARSED) for view in past]

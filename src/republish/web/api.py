@@ -154,7 +154,10 @@ class CreateBody(ViewBody):
     name: str
     roles: list[ColumnBody]
     publisher: str | None = Field(
-        None, description="Without one, value-blind as it is recommended for the view."
+        None, description="Without one, that which is recommended for the view and the answers."
+    )
+    answers: dict[str, bool | str] = Field(
+        default_factory=dict, description="Answers to the questions of docs/choose.md by name: yes or no."
     )
     parameters: dict[str, bool | int | float | str] = Field(default_factory=dict)
     require: str = ""

@@ -160,15 +160,16 @@ class Desk(SeriesDesk):
         no_sensitive: bool = False,
         form: str | Mapping[str, Any] | None = None,
         report: Mapping[str, str] | None = None,
+        answers: Mapping[str, Any] | None = None,
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
         `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
         k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
-        publisher, that which is recommended for the view, and `advice` says why. `report` is title, purpose and so on.
+        publisher, that which is recommended for the view and these `answers` to the questions of docs/choose.md, and
+        `advice` says why. The gate "recommended" has limits that were tried. `report` is title, purpose and so on.
         """
-        from republish.gate.limits import gate_from_mapping, parse_gate
         from republish.series import Series
 
         if self.home is None:
@@ -187,11 +188,11 @@ class Desk(SeriesDesk):
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        advice = request_models.advice_on(view, schema, form) if publisher is None else None
+        advice = request_models.advice_on(view, schema, form, answers) if publisher is None else None
         made, tables = request_models.method_of(
             advice, publisher, dict(parameters or {}), require, form, schema
         )
-        limits = (parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)) if gate else None
+        limits = request_models.gate_of(gate, advice)
         series = Series.create(
             root, schema, made, one_table=one_table, gate=limits, form=tables, report=report
         )

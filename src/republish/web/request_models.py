@@ -12,12 +12,16 @@ from republish.web.uploads.columns import legible
 from republish.web.uploads.uploads import Upload
 
 if TYPE_CHECKING:
+    from republish.gate.limits import Gate
     from republish.publishers import Publisher
     from republish.release.forms import TwoTables
     from republish.schema import Schema
     from republish.series import Series
     from republish.tune.recommend import Recommendation
 
+RECOMMENDED = "recommended"
+"""The gate whose limits were tried on the view."""
+USUAL_GATE = {"max_determined": 0.01, "compromised": 0.04}
 _MOST_SEED = 2**63 - 1
 
 
@@ -94,14 +98,22 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
     return schema_from(labelled, understood)
 
 
-def advice_on(upload: Upload, schema: Schema, form: str | Mapping[str, Any] | None = None) -> Recommendation:
+def advice_on(
+    upload: Upload,
+    schema: Schema,
+    form: str | Mapping[str, Any] | None = None,
+    answers: Mapping[str, Any] | None = None,
+) -> Recommendation:
     """What is recommended for a series that begins with a view, refused where a promise could not be kept."""
     from republish.release.forms import TwoTables, form_from
     from republish.tune.recommend import recommend
+    from republish.tune.situation import Answers
 
-    tables = form_from(form) or TwoTables()
+    tables, said = form_from(form), Answers.from_mapping(answers or {})
+    if form is not None and tables is None:
+        said = said.otherwise(Answers(one_table=True))
     with legible():
-        advice = recommend([upload.path], schema, form=tables)
+        advice = recommend([upload.path], schema, form=tables or TwoTables(), answers=said)
     advice.require_kept()
     return advice
 
@@ -119,15 +131,29 @@ def method_of(
     from republish.release.forms import TwoTables, form_from
     from republish.requirements import parse_requirements
 
+    requirements, knowledge = parse_requirements(require), None
     if advice is not None:
         name, parameters = advice.publisher.name, parameters_of(advice.publisher) | parameters
+        requirements = requirements or advice.publisher.require
+        knowledge = advice.publisher.knowledge
     assert name is not None
     tables = form_from(form)
     if form is None and name in PUBLISHERS and PUBLISHERS[name].keeps_counts:
         tables = TwoTables()
-    if advice is not None and advice.form is None:
-        tables = None
+    if advice is not None:
+        tables = advice.form
     parameters = new_series_parameters(
         name, parameters, two_tables=tables is not None, open_list=schema.has_open_list
     )
-    return make_publisher(name, parameters, parse_requirements(require)), tables
+    return make_publisher(name, parameters, requirements, knowledge), tables
+
+
+def gate_of(gate: str | Mapping[str, Any] | None, advice: Recommendation | None) -> Gate | None:
+    """The gate that was asked for; where the recommended one is, and a publisher was named, what is usual."""
+    from republish.gate.limits import gate_from_mapping, parse_gate
+
+    if gate == RECOMMENDED:
+        return gate_from_mapping(USUAL_GATE) if advice is None else advice.gate
+    if not gate:
+        return None
+    return parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)

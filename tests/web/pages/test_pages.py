@@ -27,6 +27,7 @@ from republish.gate.verdict import AttackFigures, Verdict
 from republish.show.numbers import spaced_percent
 from republish.tune import chosen_policy, write_policy
 from republish.tune.frontier import Point
+from republish.tune.situation import QUESTIONS
 from republish.web import charts
 from republish.web.app import create_app
 from republish.web.desk import _NAME as NAME
@@ -297,10 +298,38 @@ def test_what_is_recommended_is_chosen_unless_something_else_is_and_says_why(
     done = post(client, page.url.path, **fields)  # type: ignore[attr-defined]
     assert "Why this method, and what it costs" in done.text  # type: ignore[attr-defined]
     assert "simulated" in done.text  # type: ignore[attr-defined]
+    assert "What each would give away" in done.text  # type: ignore[attr-defined]
     series = rp.Series.open(folder / "as recommended")
     assert (series.policy.publisher.name, series.policy.form) == ("value-blind", rp.TwoTables(5))
     series.ledger.close()
     assert "Not promised:" in client.get("/s/as%20recommended").text
+
+
+def test_the_page_asks_the_questions_of_the_command(client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv()).text  # type: ignore[attr-defined]
+    for one in QUESTIONS:
+        assert f"<legend>{one.text}</legend>" in page
+    assert re.search(r'id="a-again-yes"[^>]*checked', page) and re.search(
+        r'id="a-order-no"[^>]*checked', page
+    )
+
+
+def test_what_is_published_once_follows_from_an_answer(folder: Path, client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    fields = {
+        "name": "once",
+        "publisher": "recommended",
+        "tables": "as-usual",
+        "people_k": "5",
+        "answer.again": "no",
+        "column": ["patient", "age", "weight", "diagnosis"],
+        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+        "kind": ["category", "number", "number", "category"],
+    }
+    post(client, page.url.path, **fields)  # type: ignore[attr-defined]
+    series = rp.Series.open(folder / "once")
+    assert series.policy.publisher.name == "mondrian"
+    series.ledger.close()
 
 
 def test_the_map_of_parameters_shows_the_settings_of_every_point(client: TestClient) -> None:
@@ -560,7 +589,7 @@ def test_a_gate_is_set_unless_it_is_unticked_and_then_its_fields_rest(client: Te
         found = re.search(rf'<input type="number" id="{field}"[^>]*>', again.text)  # type: ignore[attr-defined]
         assert found is not None
         assert "disabled" in found[0]
-        assert re.search(r'value="[14]"', found[0])
+        assert 'value=""' in found[0]  # the limits that were tried
 
 
 def test_the_form_takes_the_names_that_the_desk_takes(client: TestClient) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import IntArray
-from republish.errors import ViewError
+from republish.errors import PolicyError, ViewError
 from republish.expect import Margins
 from republish.ledger import Draft, crash_points
 from republish.ledger.files import remove
@@ -103,6 +103,8 @@ class InParts(Maker):
     def __init__(self, workforce: Workforce, series: Series, options: ReleaseOptions, step: Progress) -> None:
         super().__init__(series, options, step)
         require_in_parts(self.policy)
+        if options.hold_newcomers:
+            raise PolicyError("newcomers are held in one process only; publish without --engine")
         self.workforce, self.mover = workforce, workforce.mover
 
     def read(self, view: Any) -> Turnout:

@@ -98,7 +98,7 @@ def adopt(
                 kept = made.keep(draft)
                 crash_points.reach("private-written")
                 step(STEPS[6])
-                payload = done.as_dict() | kept | policy_record(series.policy) | {"promises": _NOTHING}
+                payload = done.as_dict() | kept | policy_record(series.policy, _NOTHING)
                 del payload["folder"]
                 ledger.commit(draft, ADOPT, payload, head)
     return done

@@ -70,7 +70,9 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     result |= {} if note is None else {"note": note}
     result["committed"] = task["kind"] == "publish"
     if done.gate is not None and not done.gate.passed:
-        words = "; ".join(breach.sentence() for breach in done.gate.breaches)
+        words = "; ".join(
+            [*(breach.sentence() for breach in done.gate.breaches), *filter(None, [done.remedy])]
+        )
         return {
             "refused": f"the gate would refuse this release: {words}",
             "kind": "LimitBroken",

@@ -16,9 +16,11 @@ from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
 from republish.report.signing import LABELS
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
+from republish.tune.situation import QUESTIONS, USUAL
 from republish.web import DeskError, NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
+from republish.web.request_models import RECOMMENDED, USUAL_GATE
 
 ROLES = (
     ("identifier", "identifier: names a person"),
@@ -77,8 +79,9 @@ class NewSeriesPages(Page):
             "presence_public": False,
             "hide_batch": False,
             "no_sensitive": False,
-            "max_determined": 1,
-            "gate_compromised": 4,
+            "max_determined": "",
+            "gate_compromised": "",
+            **{f"answer.{name}": word for name, word in USUAL.words().items()},
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
@@ -111,6 +114,7 @@ class NewSeriesPages(Page):
                 for name, label in {"title": "Title", **LABELS}.items()
             ],
             form=asked,
+            questions=QUESTIONS,
             error=error,
         )
 
@@ -124,14 +128,6 @@ class NewSeriesPages(Page):
                 for key, value in form.items()
                 if key.startswith(f"{publisher}.") and str(value).strip()
             }
-            gate = None
-            if "gate" in form:
-                gate = {
-                    "max_determined": share(form, "max_determined", "the share of people determined"),
-                    "compromised": share(
-                        form, "gate_compromised", "the share of people the attacker knows already"
-                    ),
-                }
             alone = "one_table" in form
             found = self.desk.create(
                 name,
@@ -139,11 +135,14 @@ class NewSeriesPages(Page):
                 roles,
                 None if publisher == _RECOMMENDED else publisher,
                 parameters,
-                gate,
+                _gate(form),
                 one_table=alone,
                 no_sensitive="no_sensitive" in form,
                 form=_form(form, publisher),
                 report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
+                answers={one.name: text(form, f"answer.{one.name}") or "no" for one in QUESTIONS}
+                if "answer.again" in form
+                else None,
             )
         except NotFound:
             raise
@@ -187,6 +186,18 @@ def _by_situation(methods: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ):
         found[_SUITED.get(method["name"], _ONE_TABLE if method["protects"] else "once")].append(method)
     return [{"title": SITUATIONS[key], "methods": some, "key": key} for key, some in found.items() if some]
+
+
+def _gate(form: FormData) -> str | dict[str, Any] | None:
+    """The gate that was asked for; with neither of its limits given, the one that was tried."""
+    if "gate" not in form:
+        return None
+    said = {
+        "max_determined": ("max_determined", "the share of people determined"),
+        "compromised": ("gate_compromised", "the share of people the attacker knows already"),
+    }
+    given = {name: share(form, *how) for name, how in said.items() if text(form, how[0])}
+    return USUAL_GATE | given if given else RECOMMENDED
 
 
 def _form(form: FormData, publisher: str) -> dict[str, Any] | None:

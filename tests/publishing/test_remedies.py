@@ -1,0 +1,116 @@
+"""Where a view is refused, what would pass is tried and said; newcomers who are held come with a later release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from republish import (
+    CannotPublish,
+    Category,
+    Gate,
+    LimitBroken,
+    MInvariance,
+    Mondrian,
+    Number,
+    PolicyError,
+    Schema,
+    Series,
+)
+from republish.cli import app
+
+SCHEMA = Schema("id", [Number("age")], Category("dx"))
+FIRST = pl.DataFrame({"id": list("pqrs"), "age": [1, 2, 8, 9], "dx": list("abcd")})
+NEW = pl.DataFrame({"id": list("tu"), "age": [1, 2], "dx": list("cd")})  # they part p from q
+OFFER = (
+    "Tried: without the 2 people who are new in it the view would pass; `republish publish --hold-newcomers`"
+)
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Series:
+    """A gate that lets nobody be determined."""
+    gate = Gate(attacks=("intersection",), max_determined=0.0)
+    made = Series.create(tmp_path / "s", SCHEMA, Mondrian(2), seed=1, one_table=True, gate=gate)
+    made.publish(FIRST)
+    return made
+
+
+def test_a_gate_that_refuses_offers_what_would_pass(series: Series) -> None:
+    with pytest.raises(LimitBroken, match=OFFER):
+        series.publish(pl.concat([FIRST, NEW]))
+    assert len(series.records) == 1
+
+
+def test_what_is_offered_passes_and_is_told(series: Series) -> None:
+    done = series.publish(pl.concat([FIRST, NEW]), hold_newcomers=True)
+    assert (done.rows, done.waiting, done.arrivals.new) == (4, 2, 0)
+    about = json.loads((series.root / "releases/0002/about.json").read_text())
+    assert about["waiting_rows"] == 2
+    assert about["newcomers"].startswith(
+        "Held: nobody who would be new is in this release, whatever their values"
+    )
+    assert series.verify().holds
+    assert series.memory().size == 4
+
+
+def test_who_waits_does_not_hang_on_values(series: Series) -> None:
+    other = NEW.with_columns(dx=pl.Series(list("dc")))
+    shown = [
+        series.publish(pl.concat([FIRST, one]), hold_newcomers=True, dry_run=True) for one in (NEW, other)
+    ]
+    assert shown[0].sample[0].equals(shown[1].sample[0])
+
+
+def test_a_trial_says_the_same_and_commits_nothing(series: Series) -> None:
+    done = series.publish(pl.concat([FIRST, NEW]), dry_run=True)
+    assert done.gate is not None and not done.gate.passed
+    assert done.remedy.startswith(OFFER) and done.as_dict()["remedy"] == done.remedy
+    assert len(series.records) == 1
+
+
+def test_nothing_is_offered_that_would_be_refused_too(series: Series) -> None:
+    moved = FIRST.with_columns(age=pl.Series([1, 8, 2, 9]))
+    with pytest.raises(LimitBroken) as refused:
+        series.publish(moved)
+    assert "Tried" not in str(refused.value)
+
+
+def test_a_publisher_that_cannot_place_newcomers_offers_to_hold_them(tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "m", SCHEMA, MInvariance(2), seed=1)
+    series.publish(FIRST)
+    alike = NEW.with_columns(dx=pl.lit("a"))
+    with pytest.raises(CannotPublish, match=OFFER):
+        series.publish(pl.concat([FIRST, alike]))
+    assert series.publish(pl.concat([FIRST, alike]), hold_newcomers=True).waiting == 2
+    assert series.verify().holds
+
+
+def test_a_first_release_has_nobody_else(tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "f", SCHEMA, Mondrian(2), one_table=True)
+    with pytest.raises(CannotPublish, match="nobody in the view was in a release before"):
+        series.publish(FIRST, hold_newcomers=True)
+
+
+def test_the_command_holds_newcomers(series: Series, tmp_path: Path) -> None:
+    view = tmp_path / "v.csv"
+    pl.concat([FIRST, NEW]).write_csv(view)
+    tried = CliRunner().invoke(app, ["publish", str(series.root), str(view), "--dry-run"])
+    assert tried.exit_code == 1 and OFFER in " ".join(tried.output.split())
+    assert (
+        CliRunner().invoke(app, ["publish", str(series.root), str(view), "--hold-newcomers"]).exit_code == 0
+    )
+    assert len(Series.open(series.root).records) == 2
+
+
+def test_newcomers_are_held_in_one_process_only(tmp_path: Path) -> None:
+    series = Series.create(tmp_path / "e", SCHEMA, Mondrian(2), one_table=True)
+    series.publish(FIRST)
+    from republish.parts.in_process import Here
+
+    with pytest.raises(PolicyError, match="newcomers are held in one process only; publish without --engine"):
+        series.publish(FIRST, engine=Here(), hold_newcomers=True)
