@@ -5,9 +5,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+import pyreadstat
 import pytest
 
 from desk_client import ROLES, SCHEMA, csv, make_series, take
+from messy import german_view
 from republish import PolicyError, RepublishError, SchemaError
 from republish.cli.serve import size_of
 from republish.web import Busy, DeskError, NotFound
@@ -178,3 +181,34 @@ def test_a_series_without_a_sensitive_column_must_be_meant_at_the_desk(desk: Des
     with pytest.raises(DeskError, match="Give one column the role sensitive, or say that none is"):
         desk.create("new", upload, roles, "mondrian", {"k": 5})
     assert desk.create("new", upload, roles, "mondrian", {"k": 5}, no_sensitive=True).name == "new"
+
+
+def german_series(desk: Desk, view: Path) -> None:
+    upload = desk.upload(view.open("rb"))
+    columns = desk.propose(upload)["columns"]
+    roles = [
+        column | {"role": "drop" if column["name"] == "Einkommen" else column["role"]} for column in columns
+    ]
+    desk.create("weeks", upload, roles, "mondrian", {"k": "5"})
+
+
+def test_a_file_as_people_have_it_begins_a_series_at_the_desk(desk: Desk, tmp_path: Path) -> None:
+    german_series(desk, german_view(tmp_path / "v.csv"))
+    later = desk.upload(german_view(tmp_path / "w.csv", 2).open("rb"))
+    checked = desk.check("weeks", later)
+    assert checked["fits"] and checked["rows"] == 240, checked["problems"]
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "dta"])
+def test_workbooks_and_statistical_files_are_taken(desk: Desk, tmp_path: Path, kind: str) -> None:
+    frame = pl.DataFrame({"patient": [f"p{i}" for i in range(60)], "age": [20 + i % 9 for i in range(60)]})
+    path = tmp_path / f"v.{kind}"
+    if kind == "xlsx":
+        frame.write_excel(path)
+    else:
+        getattr(pyreadstat, f"write_{kind}")(frame.to_pandas(), str(path))
+    upload = desk.upload(path.open("rb"))
+    found = desk.propose(upload)
+    assert (desk.uploads.get(upload).format, found["rows"]) == (kind, 60)
+    assert found["columns"][1]["looks"] == "whole numbers, two digits"
+    assert not any("p17" in str(value) for value in found.values())

@@ -146,6 +146,7 @@ class ColumnBody(Strict):
     role: str
     kind: str | None = None
     why: str | None = None
+    looks: str | None = None
 
 
 class CreateBody(ViewBody):
@@ -364,7 +365,7 @@ def _views(api: APIRouter, desk: Desk) -> None:
 def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series", summary="Make a series with the columns of an upload", status_code=201)
     def create(body: CreateBody) -> dict[str, Any]:
-        roles = [column.model_dump(exclude={"why"}) for column in body.roles]
+        roles = [column.model_dump(exclude={"why", "looks"}) for column in body.roles]
         made = desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict()
         advice = desk.advice(body.name)
         return plain(made if advice is None else made | {"recommended": advice})

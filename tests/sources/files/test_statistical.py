@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pyreadstat
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from republish.errors import ViewError
 from republish.schema import Category, Number, Schema
@@ -89,4 +93,28 @@ def test_a_damaged_file_is_refused_without_a_cell(tmp_path: Path, spss: Path, cu
 def test_without_its_library_the_extra_is_named(spss: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(ViewError, match=r"is an SPSS file; to read it install republish\[files\]"):
+        read_table(spss)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_whatever_a_stranger_sends_is_read_or_refused(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "v.sav"
+        pyreadstat.write_sav(FRAME, str(path), variable_value_labels=LABELS)
+        content = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 8))):
+            content[data.draw(st.integers(4, len(content) - 1))] = data.draw(st.integers(0, 255))
+        path.write_bytes(content)
+        with suppress(ViewError):
+            read_table(path)
+
+
+def test_a_file_that_crashes_the_library_is_refused_and_we_live(
+    spss: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing = spss.with_name("crashing.py")
+    crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr("republish.sources.files.statistical._PROCESS", crashing)
+    with pytest.raises(ViewError, match="starts like an SPSS file and cannot be read as one"):
         read_table(spss)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -290,3 +291,19 @@ def test_nothing_is_left_when_the_desk_is_closed(tmp_path: Path) -> None:
 )
 def test_sizes_are_written_as_people_do(size: int, text: str) -> None:
     assert numbers.size(size) == text
+
+
+def test_a_workbook_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", "0" * 2_000_000)
+    uploads = Uploads(4_000, tmp_path)
+    try:
+        with pytest.raises(TooLarge, match="a xlsx file may have"):
+            uploads.take(io.BytesIO(bomb.getvalue()))
+    finally:
+        uploads.close()
+
+
+def test_text_in_utf_16_is_taken(kept: Uploads) -> None:
+    assert kept.take(io.BytesIO("a,b\n1,2\n".encode("utf-16"))).format == "csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ def read_workbook(path: Path, sheet: str | None) -> pl.DataFrame:
     with legible_as(EXCEL, path):
         import fastexcel
 
+        logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of every empty column
         book = fastexcel.read_excel(path)
         _require_sheet(path, book.sheet_names, sheet)
         frame: pl.DataFrame = book.load_sheet(

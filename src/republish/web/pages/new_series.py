@@ -101,6 +101,7 @@ class NewSeriesPages(Page):
             upload=upload,
             columns=columns,
             asks=proposed["asks"],
+            read=proposed["read"],
             roles=ROLES,
             kinds=KINDS,
             methods=methods,
