@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from republish.expect.findings import Finding
+from republish.expect.findings import Deviation
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
@@ -104,7 +104,7 @@ class Published:
     waiting: int = 0
     adopted: Adopted | None = None
     alike: dict[str, int] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Deviation, ...] = ()
     expect_anyway: str | None = None
     sample: tuple[pl.DataFrame, ...] = field(default=(), compare=False, repr=False)
 
