@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from republish import Category, Date, Number, Schema
-from republish.expect import EARLIER, Expect, Finding, Limit, Margins, compare
+from republish.expect import EARLIER, Deviation, Expect, Limit, Margins, compare
 from republish.expect.limits import NAMES
 from republish.microdata import read_view
 
@@ -30,7 +30,7 @@ def view(**other: list[object]) -> pl.DataFrame:
     return pl.DataFrame(columns | other, strict=False)
 
 
-def found(expect: Expect = USUAL, **other: list[object]) -> list[Finding]:
+def found(expect: Expect = USUAL, **other: list[object]) -> list[Deviation]:
     last, now = (Margins.of(read_view(one, SCHEMA)) for one in (view(), view(**other)))
     return list(compare(now, last, expect))
 

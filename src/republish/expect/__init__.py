@@ -1,7 +1,7 @@
 """What the next view of a series is expected to be, and how one differs from the last."""
 
-from republish.expect.findings import Finding, compare
+from republish.expect.findings import Deviation, compare
 from republish.expect.limits import EARLIER, Expect, Limit
 from republish.expect.margins import Margins
 
-__all__ = ["EARLIER", "Expect", "Finding", "Limit", "Margins", "compare"]
+__all__ = ["EARLIER", "Deviation", "Expect", "Limit", "Margins", "compare"]

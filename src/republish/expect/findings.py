@@ -18,7 +18,7 @@ ENOUGH = 100
 
 
 @dataclass(frozen=True)
-class Finding:
+class Deviation:
     """A figure of a view that breaks a limit of `[expect]`: its name, the column if it is of one, and what it says."""
 
     check: str
@@ -46,15 +46,15 @@ class Finding:
 
 def found_of(
     expect: Expect, check: str, figure: float | None, says: str, column: str | None = None
-) -> list[Finding]:
+) -> list[Deviation]:
     """The finding that a figure makes, where it breaks a limit; none of no figure."""
     broken = None if figure is None else expect.broken(check, figure)
     if broken is None or figure is None:
         return []
-    return [Finding(check, column, round(float(figure), 6), broken[1], broken[0], says)]
+    return [Deviation(check, column, round(float(figure), 6), broken[1], broken[0], says)]
 
 
-def compare(view: Margins, last: Margins | None, expect: Expect) -> tuple[Finding, ...]:
+def compare(view: Margins, last: Margins | None, expect: Expect) -> tuple[Deviation, ...]:
     """What is to be warned of or refused of the columns of a view; columns that either lacks are not compared."""
     if last is None or min(view.rows, last.rows) < ENOUGH:
         return ()
@@ -63,7 +63,7 @@ def compare(view: Margins, last: Margins | None, expect: Expect) -> tuple[Findin
     return (*each, *_types(expect, both))
 
 
-def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator[Finding]:
+def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator[Deviation]:
     column = f"column {listed([name])}"
     share, before = now.missing / now.cells, then.missing / then.cells
     says = f"{column}: {share:.1%} of the cells are missing, {before:.1%} in the last view"
@@ -84,7 +84,7 @@ def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator
         yield from found_of(expect, "units", max(factor, 1 / factor), says, name)
 
 
-def _types(expect: Expect, both: dict[str, tuple[Margin, Margin]]) -> Iterator[Finding]:
+def _types(expect: Expect, both: dict[str, tuple[Margin, Margin]]) -> Iterator[Deviation]:
     others = {
         name: (now.looks, then.looks)
         for name, (now, then) in both.items()

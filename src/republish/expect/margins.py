@@ -149,7 +149,7 @@ def _of_cells(column: pl.Series) -> Margin:
     counts = filled.cast(pl.String).value_counts(name="rows")
     if counts.height > _MOST:
         return Margin(rows, missing, looks)
-    return Margin(rows, missing, looks, dict(counts.iter_rows()))
+    return Margin(rows, missing, looks, dict(counts.rows()))
 
 
 def _looks(cells: pl.Series) -> str | None:

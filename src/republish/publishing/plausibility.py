@@ -14,7 +14,7 @@ import polars as pl
 
 from republish.arrays import WordArray
 from republish.errors import Implausible, NothingNew, PolicyError
-from republish.expect.findings import Finding, found_of
+from republish.expect.findings import Deviation, found_of
 from republish.expect.limits import REFUSE, Expect
 from republish.memory.memory import Memory
 from republish.microdata import Axis
@@ -64,7 +64,7 @@ class Turnout:
         """Its rows for one of the last view; nothing where that had few."""
         return self.rows / self.last if self.last >= CROWD else None
 
-    def findings(self, expect: Expect) -> tuple[Finding, ...]:
+    def findings(self, expect: Expect) -> tuple[Deviation, ...]:
         """What is to be warned of or refused; an empty view and people spelled otherwise always are."""
         rows = f"the view has {self.rows:,} rows, the last release was made of {self.last:,}"
         people = (
@@ -73,10 +73,10 @@ class Turnout:
         fewer = found_of(expect, "fewer_rows", self.growth, rows)
         overlap = found_of(expect, "overlap", self.recognised, people)
         if not self.rows:
-            fewer = [Finding("fewer_rows", None, 0.0, expect.fewer_rows.refuse or 0.0, REFUSE, rows)]
+            fewer = [Deviation("fewer_rows", None, 0.0, expect.fewer_rows.refuse or 0.0, REFUSE, rows)]
         if self.of_other_spelling:
             share = self.known / max(1, min(self.rows, self.remembered))
-            overlap = [Finding("overlap", None, share, expect.overlap.refuse or 0.0, REFUSE, people)]
+            overlap = [Deviation("overlap", None, share, expect.overlap.refuse or 0.0, REFUSE, people)]
         return (*fewer, *found_of(expect, "more_rows", self.growth, rows), *overlap)
 
 
@@ -85,7 +85,7 @@ class Expected:
     """What was said of a view that is published: what was `meant`, what was found, and why it is published `anyway`."""
 
     meant: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Deviation, ...] = ()
     anyway: str | None = None
 
 
@@ -116,7 +116,7 @@ def with_spelling(
 
 
 def require_plausible(
-    found: Turnout, findings: tuple[Finding, ...], meant: Collection[str], anyway: str | None
+    found: Turnout, findings: tuple[Deviation, ...], meant: Collection[str], anyway: str | None
 ) -> Expected:
     """What was found of the turnout and the columns, what of it had to be meant and was, and why it passed anyway.
 
@@ -165,7 +165,7 @@ def _same(found: Turnout) -> str:
 _CHECKS = {NEW_PEOPLE: "overlap", FEWER_ROWS: "fewer_rows"}
 
 
-def _refusals(found: Turnout, refused: list[Finding]) -> list[str]:
+def _refusals(found: Turnout, refused: list[Deviation]) -> list[str]:
     """What is wrong with a view and how it is published all the same."""
     own = {"fewer_rows": _fewer, "overlap": _strangers}
     words = [own[name](found) for name in own if any(one.check == name for one in refused)]

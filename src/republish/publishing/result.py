@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from republish.expect.findings import Finding
+from republish.expect.findings import Deviation
 from republish.hooks import html_of
 from republish.memory.memory import Arrivals
 from republish.metrics import Measures
@@ -113,7 +113,7 @@ class Published:
     adopted: Adopted | None = None
     corrects: Correction | None = None
     alike: dict[str, int] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Deviation, ...] = ()
     expect_anyway: str | None = None
     usefulness: Usefulness | None = None
     preview: Preview | None = field(default=None, compare=False, repr=False)
