@@ -212,7 +212,7 @@ def test_a_trial_run_binds_what_is_confirmed(tmp_path: Path) -> None:
         assert tried["head"] == Series.open(root).ledger.head.digest
         assert tried["upload_digest"] == hashlib.sha256(csv(2)).hexdigest()
         assert tried["committed"] is False
-        Series.open(root).publish(view(2))
+        Series.open(root).publish(view(3))
         answer = client.post("/api/series/visits/publish", json=body | {"expected_head": tried["head"]})
         assert answer.status_code == 409
         assert answer.json()["error"]["message"] == "the series has changed since the trial run; run it again"
