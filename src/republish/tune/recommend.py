@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ from republish.tune.views import MOST_ROWS, PastViews, past_views
 
 _FEWEST = 10  # rows of a series of batches that at least five people leave together, five staying
 _LEAST = 0.00001  # a bound that is smaller is not told apart from it
-_COMPARED_VIEWS, _COMPARED_ROWS, _SECONDS = 8, 1_000, 12.0  # of a comparison, for attacks take long
+_COMPARED_VIEWS, _COMPARED_ROWS = 8, 1_000  # of a comparison, for attacks take long
+_SECONDS = 12.0  # of processor time, after which no other publisher is compared
 _MANY_FAKED = 0.25  # rows that are nobody's, beyond which a publisher is not recommended
 _UNSEEN = 150  # the size where no view is given
 _SELDOM = 0.02  # simulated people who change their value where it is said that few do
@@ -190,12 +191,12 @@ def _once(read: PastViews, form: TwoTables) -> Recommendation:
 def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Progress) -> Recommendation:
     """The recommendation with what else could be published; the answers may make another line the best."""
     small = read.only(_COMPARED_ROWS, schema)
-    situation, end = found.answers, monotonic() + _SECONDS
+    situation, end = found.answers, process_time() + _SECONDS
     series = simulated(small) if situation.change else simulated(small, _SELDOM)
     views = series[max(0, len(small) - _COMPARED_VIEWS) :][:_COMPARED_VIEWS]
     knowledge = learn(read.frames, schema) if situation.order and len(read.frames) > 1 else None
     tried = _candidates(found, _most_frequent(small), knowledge)
-    lines = compare(tried, views, knowledge, lambda: monotonic() < end, progress)
+    lines = compare(tried, views, knowledge, lambda: process_time() < end, progress)
     best, why = _best(lines, situation)
     if situation.order and knowledge is None:
         why += (
@@ -208,7 +209,8 @@ def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Pr
     notes = [f"note: compared on {_amount(views, read)}{again}"]
     if len(lines) < len(tried):
         notes.append(
-            f"note: {len(tried) - len(lines)} more publishers were not tried, for the others took {_SECONDS:g} seconds"
+            f"note: {len(tried) - len(lines)} more publishers were not tried, for the others took {_SECONDS:g} seconds "
+            "of processor time"
         )
     chosen = TriedPolicy(best.publisher, best.form)
     costs = found.costs if best.publisher == found.publisher else _costs_of(best)
