@@ -64,7 +64,8 @@ def aggregate(rows: Observations, variance: float) -> BatchLine:
     # Standard errors that allow for batches of different spread and pull (MacKinnon and White 1985, HC3).
     pull = weight * np.einsum("ij,jk,ik->i", mean, bread, mean)
     error = (weight * residual / np.maximum(1.0 - pull, 1e-3)) ** 2
-    errors = np.sqrt(np.diag(bread @ np.einsum("i,ij,ik->jk", error, mean, mean) @ bread))
+    spread = np.diag(bread @ np.einsum("i,ij,ik->jk", error, mean, mean) @ bread)
+    errors = np.sqrt(np.maximum(spread, 0.0))  # rounding may leave a little less than nothing
     left = variance - float(beta[1:] @ batches.covariance @ beta[1:])
     scatter = float((weight * residual**2).sum()) / (count - width)
     return BatchLine(beta, errors, count - width, scatter / left if left > 0 else np.inf, count - width)

@@ -155,8 +155,9 @@ def _regression_error(release: AnyRelease, view: Microdata) -> RegressionError |
     if not columns:
         return None
     try:
-        found = compare_regressions(release, view, formula)
-    except RepublishError:
+        with np.errstate(all="ignore"):  # what is no number is left out below
+            found = compare_regressions(release, view, formula)
+    except (RepublishError, np.linalg.LinAlgError):
         return None  # columns that say the same, or cells that leave no line
     return _summed(found, view.schema.sensitive.name if view.schema.sensitive else "", columns)
 
