@@ -184,7 +184,7 @@ def test_a_series_without_a_sensitive_column_must_be_meant_at_the_desk(desk: Des
 
 
 def german_series(desk: Desk, view: Path) -> None:
-    upload = desk.upload(view.open("rb"))
+    upload = take(desk, view.read_bytes())
     columns = desk.propose(upload)["columns"]
     roles = [
         column | {"role": "drop" if column["name"] == "Einkommen" else column["role"]} for column in columns
@@ -194,7 +194,7 @@ def german_series(desk: Desk, view: Path) -> None:
 
 def test_a_file_as_people_have_it_begins_a_series_at_the_desk(desk: Desk, tmp_path: Path) -> None:
     german_series(desk, german_view(tmp_path / "v.csv"))
-    later = desk.upload(german_view(tmp_path / "w.csv", 2).open("rb"))
+    later = take(desk, german_view(tmp_path / "w.csv", 2).read_bytes())
     checked = desk.check("weeks", later)
     assert checked["fits"] and checked["rows"] == 240, checked["problems"]
 
@@ -207,7 +207,7 @@ def test_workbooks_and_statistical_files_are_taken(desk: Desk, tmp_path: Path, k
         frame.write_excel(path)
     else:
         getattr(pyreadstat, f"write_{kind}")(frame.to_pandas(), str(path))
-    upload = desk.upload(path.open("rb"))
+    upload = take(desk, path.read_bytes())
     found = desk.propose(upload)
     assert (desk.uploads.get(upload).format, found["rows"]) == (kind, 60)
     assert found["columns"][1]["looks"] == "whole numbers, two digits"
