@@ -336,7 +336,7 @@ def test_what_is_near_nothing_can_be_read() -> None:
 
 
 def test_seven_curves_are_kept_apart() -> None:
-    names = ["a", "b", "c", "d", "e", "f", "g"]
+    names = list(KINDS)[:7]
     figure = attacks_figure({name: drawn(0.001 * i, 0.2) for i, name in enumerate(names)})
     lines = figure.axes[0].get_lines()
     assert len({line.get_marker() for line in lines}) == 7
