@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
 
+COMPILING = (
+    "note: compiling for a table of this size, once on this machine; republish warm compiles all at once"
+)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
@@ -45,6 +48,23 @@ def say_error(message: str, kind: str) -> None:
 def say(text: str) -> None:
     """Print text in which square brackets mean themselves."""
     console().print(text, markup=False, soft_wrap=True)
+
+
+def tell_of_compiling() -> None:
+    """Say once where somebody watches that kernels are compiled, which no later command waits for."""
+    if sys.stderr.isatty():
+        import logging
+
+        said = logging.Handler()
+        log = logging.getLogger("republish.kernels")
+
+        def say_once(_record: logging.LogRecord) -> None:
+            log.removeHandler(said)
+            console(error=True).print(COMPILING, soft_wrap=True)
+
+        said.emit = say_once  # type: ignore[method-assign]
+        log.addHandler(said)
+        log.setLevel(logging.INFO)
 
 
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:

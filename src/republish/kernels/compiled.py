@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +13,9 @@ from numba.core import caching
 
 from republish.kernels.kept import PACKAGE, contents, place_of
 
-__all__ = ["TELL", "dispatcher"]
+__all__ = ["dispatcher"]
 
-TELL: Callable[[], None] = lambda: None  # noqa: E731
-"""Is called before a kernel is compiled that the machine does not keep."""
+_LOG = logging.getLogger("republish.kernels")
 
 
 def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -69,7 +69,7 @@ class _Cache(caching.FunctionCache):
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
         if found is None:
-            TELL()
+            _LOG.info("compiling %s", self._name)
         return found
 
     def save_overload(self, *compiled: Any) -> None:
