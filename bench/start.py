@@ -1,7 +1,7 @@
 """The first five minutes: what an installation, first commands and later ones cost. `python -m bench.start`.
 
 Commands run in a fresh environment (or with `--here` in this one) with an empty cache of kernels; first ones as they
-come, later ones three times. Wall clocks are worth something on a quiet machine alone, so CPU seconds stand beside them.
+come, later ones three times. Wall clocks mean something on a quiet machine alone, so CPU seconds stand beside them.
 """
 
 from __future__ import annotations

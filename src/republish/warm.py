@@ -20,7 +20,7 @@ __all__ = ["Warmed", "warm"]
 _ROWS, _VIEWS = 80, 2
 
 
-class _Trial(NamedTuple):
+class _WarmedSeries(NamedTuple):
     """A series that shows with which kinds of arrays its kernels are called."""
 
     publisher: str
@@ -29,19 +29,19 @@ class _Trial(NamedTuple):
     attacked: bool = False
 
 
-_TRIALS = (
-    _Trial("js-reduce", {}, attacked=True),
-    _Trial("bayframe", {}),
-    _Trial("tau-safety", {"m": 3}, "two-tables", attacked=True),
-    _Trial("value-blind", {}, "two-tables", attacked=True),
-    _Trial("penalty-tree", {"k": 4}),
-    _Trial("cor-split", {"m": 3}),
-    _Trial("cohorts", {}),
-    _Trial("banga", {"k": 4}),
-    _Trial("mondrian", {"k": 4}, attacked=True),
-    _Trial("rplus-tree", {"k": 4}),
-    _Trial("tau-safety", {"m": 3}),
-    _Trial("m-invariance", {"m": 3}),
+_SERIES = (
+    _WarmedSeries("js-reduce", {}, attacked=True),
+    _WarmedSeries("bayframe", {}),
+    _WarmedSeries("tau-safety", {"m": 3}, "two-tables", attacked=True),
+    _WarmedSeries("value-blind", {}, "two-tables", attacked=True),
+    _WarmedSeries("penalty-tree", {"k": 4}),
+    _WarmedSeries("cor-split", {"m": 3}),
+    _WarmedSeries("cohorts", {}),
+    _WarmedSeries("banga", {"k": 4}),
+    _WarmedSeries("mondrian", {"k": 4}, attacked=True),
+    _WarmedSeries("rplus-tree", {"k": 4}),
+    _WarmedSeries("tau-safety", {"m": 3}),
+    _WarmedSeries("m-invariance", {"m": 3}),
 )
 
 
@@ -59,7 +59,7 @@ def warm(tell: Callable[[str, int, int], None] = lambda _what, _done, _all: None
     """Compile the kernels of all publishers, checks and attacks that this machine does not keep; `tell` hears of it."""
     with _workers() as pool:
         calls: dict[tuple[Any, Any], None] = {}
-        for found in _each(pool, _called, _TRIALS, "trying every publisher", tell):
+        for found in _each(pool, _called, _SERIES, "trying every publisher", tell):
             calls |= dict.fromkeys(found)
         missing = [(kernel, types) for kernel, types in calls if not is_kept(kernel.py_func)]
         for _ in _each(pool, _compile, missing, "compiling", tell):
@@ -88,7 +88,7 @@ def _each(
         yield future.result()
 
 
-def _called(trial: _Trial) -> list[tuple[kernels.Kernel, tuple[Any, ...]]]:
+def _called(trial: _WarmedSeries) -> list[tuple[kernels.Kernel, tuple[Any, ...]]]:
     """Which kernels a series calls from its first release to what adversaries make of it, and with what types."""
     from numba import typeof
 
@@ -106,7 +106,7 @@ def _called(trial: _Trial) -> list[tuple[kernels.Kernel, tuple[Any, ...]]]:
     return list(calls)
 
 
-def _live(trial: _Trial, folder: Path) -> None:
+def _live(trial: _WarmedSeries, folder: Path) -> None:
     """Publish, verify, measure and attack a small series."""
     from republish.attacks import Adversary
     from republish.attacks.assessments import assess

@@ -55,15 +55,14 @@ def tell_of_compiling() -> None:
     if sys.stderr.isatty():
         import logging
 
-        said = logging.Handler()
         log = logging.getLogger("republish.kernels")
 
-        def say_once(_record: logging.LogRecord) -> None:
-            log.removeHandler(said)
+        def say_once(_record: logging.LogRecord) -> bool:
+            log.setLevel(logging.WARNING)
             console(error=True).print(COMPILING, soft_wrap=True)
+            return False
 
-        said.emit = say_once  # type: ignore[method-assign]
-        log.addHandler(said)
+        log.addFilter(say_once)
         log.setLevel(logging.INFO)
 
 
