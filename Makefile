@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+SHOWN  := $(VENV)/ready-demo
 DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
 
 # What the tests of the extras need, and which folders of tests `make test` leaves to their own targets (LEAVE='spark postgres').
@@ -20,22 +21,34 @@ PYTEST   := PYTHONDONTWRITEBYTECODE= REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m 
   reproduce results chromium r java postgres lint format clean
 .NOTPARALLEL:
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# The demo needs the product and its report alone, and few of their modules: those are compiled to bytecode as they are
+# used. Whatever is tested or measured needs the rest as well.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("republish needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else None'
+	@echo "making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(SHOWN): pyproject.toml | $(BIN)/python
+	@[ $(READY) -nt pyproject.toml ] || echo "installing republish and what its report needs, 34 packages of 660 MB, into $(VENV)"
+	@[ $(READY) -nt pyproject.toml ] || $(PIP) --no-compile --editable '.[report]'
+	@touch $@
+
+$(READY): pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 $(SPARK): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	$(PIP) --editable '.[dev,spark]'
 	touch $@
 
 $(POSTGRES): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,postgres]'
+	$(PIP) --editable '.[dev,postgres]'
 	touch $@
 
-demo: $(READY)
-	$(BIN)/republish demo
+demo: $(SHOWN)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/republish demo
 
 # $(call apt,CHECK,PACKAGE,TESTS,OPTIONS): installs a Debian package where that is allowed, else says what will be missing.
 define apt

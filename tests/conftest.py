@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from republish import LDiversity, Mondrian, Series, TauSafety, read_schema
+from republish import LDiversity, Mondrian, Series, TauSafety, kernels, read_schema
 from republish.datasets import hospital
 from republish.ledger import catalogue
 from republish.release.forms import TwoTables
@@ -23,6 +23,7 @@ settings.register_profile("republish", settings.get_profile("search"), derandomi
 settings.load_profile("republish")
 
 HERE = Path(__file__).parent
+SMALL = kernels.SMALL
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,6 +50,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return path if path in together else nodeid
 
     return Together(config, log) if config.getvalue("dist") == "load" else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_kernels() -> Iterator[None]:
+    """Kernels are compiled in this process, small as tests are; `interpreted` lets the product decide, as in others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "SMALL", 0)
+        yield
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are interpreted while there is little to do."""
+    usual = kernels.Kernel.__call__
+
+    def anew(self: kernels.Kernel, *given: Any) -> Any:
+        self._compiled = False  # whatever an earlier test did
+        return usual(self, *given)
+
+    monkeypatch.setattr(kernels, "SMALL", SMALL)
+    monkeypatch.setattr(kernels.Kernel, "__call__", anew)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,21 +1,24 @@
-"""Compiled kernels are kept by content: found again wherever the source lies, and never where it has changed."""
+"""Kernels are interpreted while that is sooner, with the same result; what is compiled is kept by content."""
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numba.core import caching
 
 from republish import kernels
+from republish.kernels import compiled, kept
 from republish.memory import memory
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A kernel that calls another one, whose constant lies in a third module; and a module that is not concerned."""
-    monkeypatch.setattr(kernels, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(kept, "PACKAGE", tmp_path)
     (tmp_path / "a.py").write_text("from republish.b import called\n\n@kernel\ndef f(): ...\n")
     (tmp_path / "b.py").write_text("from republish.c import SIZE\n\n@kernel\ndef called(): ...\n")
     (tmp_path / "c.py").write_text("SIZE = 3\n")
@@ -24,9 +27,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stamp(package: Path) -> str:
-    kernels.contents.cache_clear()
-    kernels._imported.cache_clear()
-    return kernels.contents(package / "a.py")
+    kept.contents.cache_clear()
+    kept._imported.cache_clear()
+    return kept.contents(package / "a.py")
 
 
 @pytest.mark.parametrize("file", ["a.py", "b.py", "c.py"])
@@ -44,10 +47,10 @@ def test_other_changes_are_not(package: Path) -> None:
 
 def test_where_the_source_lies_does_not_matter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    found = kernels._Locator(memory._find.py_func, memory.__file__)
+    found = compiled._Locator(memory._find.py_func, memory.__file__)
     place = Path(found.get_cache_path())
     assert place.parent == tmp_path / "republish"
-    assert place.name == f"memory.memory-{kernels.contents(Path(memory.__file__))[:16]}"
+    assert place.name == f"memory.memory-{kept.contents(Path(memory.__file__))[:16]}"
 
 
 @pytest.mark.jit
@@ -61,3 +64,93 @@ def test_what_another_version_compiled_is_compiled_anew(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(caching.FunctionCache, "load_overload", unreadable)
     assert doubled(np.arange(3)).tolist() == [0, 2, 4]
+
+
+class Counts(NamedTuple):
+    """A record as kernels take and return them."""
+
+    seen: np.ndarray[Any, Any]
+    most: int
+
+
+def add_up(counts, rounds):  # type: ignore[no-untyped-def]
+    for _ in range(rounds):
+        for i in range(len(counts.seen)):
+            counts.seen[i] += step(counts.seen[i])
+    return Counts(counts.seen, counts.seen[0]), counts.seen[0] > 1
+
+
+@kernels.kernel
+def step(number):  # type: ignore[no-untyped-def]
+    return number * 0 + 1
+
+
+@pytest.fixture
+def steps(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A fresh kernel that counts how often it is compiled."""
+    made = kernels.kernel(add_up)
+    made.times_compiled = 0
+
+    def dispatcher(function: Any, _options: Any) -> Any:
+        made.times_compiled += 1
+        return function
+
+    monkeypatch.setattr(compiled, "dispatcher", dispatcher)
+    return made
+
+
+@pytest.mark.jit
+class TestInterpreting:
+    def test_little_work_is_not_compiled(self, steps: Any) -> None:
+        (seen, most), more = steps(Counts(np.zeros(3, np.int64), 0), 2)
+        assert (seen.tolist(), most, more, steps.times_compiled) == ([2, 2, 2], 2, True, 0)
+
+    def test_numbers_are_those_of_python(self, steps: Any) -> None:
+        found, more = steps(Counts(np.zeros(3, np.int64), 0), 2)
+        assert (type(found), type(found.most), type(more)) == (Counts, int, bool)
+
+    def test_large_arrays_are_not_interpreted(self, steps: Any) -> None:
+        steps(Counts(np.zeros(kernels.SMALL, np.int64), 0), 1)
+        assert steps.times_compiled == 1
+
+    def test_what_takes_as_long_as_compiling_is_compiled_from_the_beginning(
+        self, steps: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kernels, "_COMPILE", 0.0)
+        monkeypatch.setattr(kernels, "_IMPORT", 0.0)
+        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 1000)
+        assert (seen[0], steps.times_compiled) == (1000, 1)
+
+    def test_what_is_kept_compiled_is_loaded_sooner(
+        self, steps: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kernels, "is_kept", lambda _function: True)
+        monkeypatch.setattr(kernels, "_IMPORT", 0.0)
+        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 3000)
+        assert (seen[0], steps.times_compiled) == (3000, 1)
+
+    def test_where_numbers_overflow_the_compiled_kernel_decides(self, interpreted: None) -> None:
+        @kernels.kernel
+        def wrapped(numbers):  # type: ignore[no-untyped-def]
+            numbers[0] += np.uint64(1)
+            return numbers[1] * np.uint64(2)
+
+        numbers = np.array([0, 2**63], dtype=np.uint64)
+        assert (wrapped(numbers), numbers[0]) == (0, 1)
+
+    def test_chance_is_drawn_by_compiled_kernels_alone(self, interpreted: None) -> None:
+        @kernels.kernel
+        def drawn(seed):  # type: ignore[no-untyped-def]
+            np.random.seed(seed)
+            return np.random.random()
+
+        @kernels.kernel
+        def twice(seed):  # type: ignore[no-untyped-def]
+            return drawn(seed) * 2.0
+
+        before = np.random.get_state()[1][:3].tolist()
+        assert twice(5) == 2 * drawn(5)
+        assert np.random.get_state()[1][:3].tolist() == before
+
+    def test_kernels_are_pickled_by_name(self) -> None:
+        assert pickle.loads(pickle.dumps(memory._find)) is memory._find

@@ -62,6 +62,13 @@ def test_releases_are_the_same_to_the_byte(name: str, folder: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
+def test_interpreted_kernels_make_the_same_bytes(
+    name: str, folder: Path, tmp_path: Path, interpreted: None
+) -> None:
+    test_releases_are_the_same_to_the_byte(name, folder, tmp_path)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_an_earlier_series_goes_on(name: str, folder: Path, tmp_path: Path) -> None:
     restore(HERE / f"{name}.tgz", tmp_path / "earlier")
     series = Series.open(tmp_path / "earlier")

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from republish.errors import ViewError
-from republish.sources.files.csv_files import _count_cells
+from republish.sources.files.csv_files import _count_cells, _count_unquoted
 from republish.sources.postgres.address import address_of
 from republish.sources.tables import header, read_table
 
@@ -275,6 +275,12 @@ def test_records_and_cells_are_counted_as_the_csv_module_does(
     found = _count_cells(np.frombuffer(data.getvalue().encode(), dtype=np.uint8), ord(","), width)
     ragged = [i for i, record in enumerate(records, 1) if len(record) != width]
     assert found == (len(records), len(ragged), ragged[0] if ragged else 0, 0)
+
+
+@given(st.text("a,,\n\n\r", min_size=1, max_size=25), st.integers(1, 3))
+def test_files_without_quotes_are_counted_alike_in_columns(text: str, width: int) -> None:
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    assert _count_unquoted(data, ord(","), width) == _count_cells(data, ord(","), width)
 
 
 @settings(max_examples=60, deadline=None)

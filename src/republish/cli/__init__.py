@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 
@@ -25,8 +27,9 @@ from republish.cli import (
     status,
     tune,
     verify,
+    warm,
 )
-from republish.cli.output import begin, say_error
+from republish.cli.output import begin, say_error, tell_of_compiling
 from republish.errors import EXIT_CODES, REPORT_IT, RepublishError, fault_of
 from republish.sources.panics import is_panic, unheard
 
@@ -68,6 +71,7 @@ app.command("reproduce", rich_help_panel=_LOOK)(reproduce.reproduce)
 app.command("serve", rich_help_panel=_LOOK)(serve.serve)
 app.command("backup", rich_help_panel=_KEEP)(backup.backup)
 app.command("restore", rich_help_panel=_KEEP)(backup.restore)
+app.command("warm", rich_help_panel=_KEEP)(warm.warm)
 
 
 def _version(wanted: bool) -> None:
@@ -95,10 +99,23 @@ def main() -> None:
     sys.exit(code)
 
 
+@contextmanager
+def _only(names: list[str]) -> Iterator[None]:
+    """Spare typer the commands that are not called, if one of these is."""
+    every = app.registered_commands
+    app.registered_commands = [one for one in every if one.name in names] or every
+    try:
+        yield
+    finally:
+        app.registered_commands = every
+
+
 def _run() -> int:
     begin(None)
+    tell_of_compiling()
     try:
-        code = app(standalone_mode=False)
+        with _only(sys.argv[1:2]):
+            code = app(standalone_mode=False)
     except RepublishError as problem:
         code = problem.exit_code
         say_error(str(problem), type(problem).__name__, code)

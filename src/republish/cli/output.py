@@ -58,6 +58,11 @@ class SayingOptions:
     quiet: bool = option(False, _QUIET, "--quiet", callback=_hush)
 
 
+COMPILING = (
+    "note: compiling for a table of this size, once on this machine; republish warm compiles all at once"
+)
+
+
 def console(error: bool = False) -> Console:
     """The terminal; its width is that of the window, or 100 where there is none."""
     from rich.console import Console
@@ -99,6 +104,23 @@ def say(text: str, wrong: bool = False) -> None:
     if _speaking.quiet and not wrong:
         return
     console().print(text, markup=False, soft_wrap=True)
+
+
+def tell_of_compiling() -> None:
+    """Say once where somebody watches that kernels are compiled, which no later command waits for."""
+    if sys.stderr.isatty():
+        import logging
+
+        log = logging.getLogger("republish.kernels")
+
+        def say_once(_record: logging.LogRecord) -> bool:
+            log.setLevel(logging.WARNING)
+            if not _speaking.quiet:
+                console(error=True).print(COMPILING, soft_wrap=True)
+            return False
+
+        log.addFilter(say_once)
+        log.setLevel(logging.INFO)
 
 
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:

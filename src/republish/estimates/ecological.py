@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
@@ -39,6 +38,8 @@ class BatchLine(NamedTuple):
     @property
     def believable(self) -> bool:
         """Whether batches scatter as those do that were made in the way that the method assumes."""
+        from scipy.special import gammaincinv
+
         least, most = (2 * gammaincinv(self.scattered / 2, q) / self.scattered for q in (_RARE, 1 - _RARE))
         return self.freedom >= _FEWEST and bool(least <= self.dispersion <= most)
 

@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from republish.arrays import FloatArray, IntArray
 from republish.errors import PolicyError
@@ -177,6 +176,8 @@ def _line(asked: _Asked, method: str) -> BatchLine:
 
 
 def _on_batches(asked: _Asked, method: str, line: BatchLine) -> Regression:
+    from scipy.special import stdtrit
+
     if not line.believable:
         return asked.result(method, line.coefficients, None, 0.0, _NOT_BORNE_OUT[method])
     wide = float(stdtrit(line.freedom, 0.975))

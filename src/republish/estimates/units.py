@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from republish.arrays import FloatArray, IntArray
 from republish.metrics.boxes import real_rows
 from republish.release.release import Release
 from republish.release.two_tables import AnyRelease
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class Units(NamedTuple):
@@ -45,6 +47,8 @@ class Units(NamedTuple):
 
 def units_of(release: AnyRelease) -> Units:
     """The people of a release by batch and cell."""
+    from scipy.sparse import csr_array
+
     if isinstance(release, Release):
         groups = np.arange(release.group_count)
         people = csr_array((real_rows(release).astype(np.float64), (groups, groups)))

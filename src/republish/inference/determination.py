@@ -22,6 +22,7 @@ way out.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -245,7 +246,7 @@ def _free_risk(arrows, stays, p, used, taken, risk):  # type: ignore[no-untyped-
                     needed = _way(arrows, i, w, used, i, longest, taken, room)
                     if needed < 0:
                         break
-                    risk[i] *= 1.0 - (1.0 - p) ** needed
+                    risk[i] *= 1.0 - math.pow(1.0 - p, needed)
 
 
 @kernel
@@ -280,7 +281,7 @@ def _tied_risk(arrows, stays, lives, alike, p, used, taken, risk):  # type: igno
                     break
                 needed += one
             if needed >= 0:
-                blocked *= 1.0 - (1.0 - p) ** needed
+                blocked *= 1.0 - math.pow(1.0 - p, needed)
         for i in mine:
             risk[i] = blocked
 

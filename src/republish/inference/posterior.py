@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 
 from republish.arrays import FloatArray, IntArray
@@ -14,6 +13,7 @@ from republish.errors import PolicyError
 from republish.inference._kernels.batch import Notes, infer
 from republish.inference.compromise import Compromised, beyond_prior, cascaded, shown_values, without
 from republish.inference.groups import Groups
+from republish.kernels import threads
 
 METHODS = ("additive", "omega", "sinkhorn", "bp", "bayes", "exact")
 LIMIT = 100_000
@@ -124,13 +124,13 @@ def _batched(
     def work(chosen: IntArray) -> None:
         infer(prior, *groups, *known, chosen, METHODS.index(method), limit, notes, p)
 
-    threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    chunks = min(max(total // _CHUNK, n // _ROWS), total, 16 * threads)
+    workers = threads()
+    chunks = min(max(total // _CHUNK, n // _ROWS), total, 16 * workers)
     everything = np.arange(total)
-    if chunks < 2 or threads < 2:
+    if chunks < 2 or workers < 2:
         work(everything)
     else:
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work, (everything[c::chunks].copy() for c in range(chunks))))
     rows = np.bincount(notes.used, minlength=len(METHODS))
     used = {name: int(n) for name, n in zip(METHODS, rows, strict=True) if n}

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sql
-from sqlalchemy.dialects.postgresql import OID
 from sqlalchemy.exc import DBAPIError
 
 from republish.errors import LedgerError, SeriesBusy
@@ -128,6 +127,8 @@ def _lock_session(connection: sql.Connection, command: str) -> int:
     name = f"republish {command} (process {os.getpid()} on {socket.gethostname()})"
     connection.execute(sql.select(sql.func.set_config("application_name", name[:63], False)))
     connection.execute(sql.select(sql.func.set_config("lock_timeout", WAIT, False)))
+    from sqlalchemy.dialects.postgresql import OID
+
     number = connection.scalar(sql.select(sql.cast(sql.func.to_regclass("entries"), OID)))
     if number is None:
         raise LedgerError("the database of the ledger holds no series; restore the series from a backup")

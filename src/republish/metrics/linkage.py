@@ -8,7 +8,6 @@ and 0 otherwise. The paper gives the sum over the rows; here it is divided by th
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from republish.arrays import BoolArray, FloatArray, IntArray
 from republish.errors import ViewError
@@ -44,6 +43,8 @@ def nearest_linkage(release: Release, view: Microdata, membership: IntArray) -> 
     position among the leaves; a missing value stands one width below the domain. Groups with the same centre
     are one target.
     """
+    from scipy.spatial import cKDTree
+
     view = aligned(view, release)
     published = _published(membership, view)
     if not published.any():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from republish.arrays import FloatArray, Int64Array
-from republish.kernels import kernel, kernel_with
+from republish.kernels import kernel
 
 _BUCKET = 8
 _HALF = (_BUCKET + 1) // 2
@@ -291,7 +291,7 @@ def _search(
     return best
 
 
-@kernel_with(inline="always")
+@kernel
 def _promises(tree: _Tree, node: int, bound: float, best: _Best) -> bool:
     """Tell whether a node may hold a nearer point, or one as near with a lower number."""
     return tree.first[node] < best.number if bound == best.distance else bound < best.distance

@@ -13,8 +13,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import betaln
 
 from republish.arrays import FloatArray, IntArray
 from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING
@@ -58,6 +56,8 @@ def missing_shares(states: IntArray, people: IntArray) -> FloatArray:
 @lru_cache(maxsize=256)  # a release is asked more than once
 def likeliest(none: GroupSizes, some: GroupSizes, every: GroupSizes) -> tuple[float, float]:
     """The beta distribution under which groups are likeliest to lack none, some and every one of their values."""
+    from scipy.optimize import minimize
+
     sizes = [np.array(part.size) for part in (none, some, every)]
 
     def surprise(logarithms: FloatArray) -> float:
@@ -81,6 +81,8 @@ def share_of_some(a: float, b: float, sizes: FloatArray) -> FloatArray:
 
 def _chance_of_all(a: float, b: float, sizes: FloatArray) -> FloatArray:
     """The logarithm of the chance that all of a group lack the value; with a and b exchanged, that none does."""
+    from scipy.special import betaln
+
     return np.asarray(betaln(a + sizes, b) - betaln(a, b), dtype=np.float64)
 
 

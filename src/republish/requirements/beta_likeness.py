@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -83,6 +84,6 @@ def _beta_enhanced(rules: Rules, i: int, counts: Counts, size: int) -> bool:
         if p == 0:
             return False
         gain = counts[code] / size / p - 1
-        if gain > rules.a[i] or gain > -np.log(p) + KERNEL_TOLERANCE:
+        if gain > rules.a[i] or gain > -math.log(p) + KERNEL_TOLERANCE:
             return False
     return True

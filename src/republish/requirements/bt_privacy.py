@@ -18,6 +18,7 @@ groups show may agree with the priors of their members while what both show toge
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, get_args
 
@@ -237,9 +238,9 @@ def _divergence(p: Values, q: Values, where: Int64Array) -> float:
     for s in where:
         both = p[s] + q[s]
         if p[s] > 0.0:
-            found += p[s] * np.log2(2.0 * p[s] / both)
+            found += p[s] * math.log2(2.0 * p[s] / both)
         if q[s] > 0.0:
-            found += q[s] * np.log2(2.0 * q[s] / both)
+            found += q[s] * math.log2(2.0 * q[s] / both)
         rest -= p[s]
     # A value of p alone counts with log2(2) = 1.
     return float(0.5 * (found + max(rest, 0.0)))

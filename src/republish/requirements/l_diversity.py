@@ -215,8 +215,8 @@ def _entropy(rules: Rules, i: int, counts: Counts, size: int) -> bool:
     weighted = 0.0
     for count in counts:
         if count > 1:
-            weighted += count * np.log(count)
-    return bool(np.log(size) - weighted / size >= rules.a[i])
+            weighted += count * math.log(count)
+    return bool(math.log(size) - weighted / size >= rules.a[i])
 
 
 @kernel

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import polars as pl
 
 from republish.errors import ViewError
@@ -116,6 +115,8 @@ def _from_memory(source: Any) -> pl.DataFrame:
     """The frame of a table in memory; the backends' own errors quote cells, so none is passed on."""
     if isinstance(source, pl.DataFrame):
         return source
+    import narwhals.stable.v1 as nw
+
     try:
         if isinstance(source, pl.LazyFrame):
             return source.collect()

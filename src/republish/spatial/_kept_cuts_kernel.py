@@ -7,6 +7,7 @@ threshold; missing values, -inf, lie left of all others.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -351,7 +352,7 @@ def between(low: float, high: float, whole: bool) -> float:
     room = high - low
     if not 0.0 < room < np.inf:
         return low
-    places = -int(np.floor(np.log10(room))) - 1
+    places = -int(np.floor(math.log10(room))) - 1
     for digits in range(places, places + _TRIES):
         if abs(digits) > _FINEST:
             break

@@ -7,17 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
-import numba
+from republish.kernels import threads
+
+__all__ = ["in_chunks", "side_by_side", "threads"]
 
 _FEWEST = 50_000
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
-
-
-def threads() -> int:
-    """Return how many threads numba may use."""
-    return int(numba.get_num_threads())
 
 
 def in_chunks(rows: int, work: Callable[[int, int], object], fewest: int = _FEWEST) -> None:

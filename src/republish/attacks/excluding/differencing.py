@@ -19,8 +19,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from republish.arrays import BoolArray, IntArray, WordArray
 from republish.attacks.excluding.candidates import Unknowns, _intersect, lives
@@ -178,6 +176,8 @@ def _candidates(
     ends: IntArray, shared: IntArray, rows: IntArray, limits: Limits
 ) -> tuple[IntArray, IntArray]:
     """Unions that leave few rows over and not none: pairs of groups, unions grown from each group, components."""
+    from scipy.sparse import coo_matrix
+
     groups = len(rows)
     both = np.concatenate([ends, ends[::-1]], axis=1)
     graph = coo_matrix((np.tile(shared, 2), both), shape=(groups, groups)).tocsr()
@@ -199,6 +199,8 @@ def _candidates(
 
 def _components(graph: Any, rows: IntArray, limits: Limits) -> tuple[IntArray, IntArray]:
     """Sizes and groups of the components that are too large to be grown and leave few rows over."""
+    from scipy.sparse.csgraph import connected_components
+
     count, label = connected_components(graph, directed=False)
     shared = np.bincount(label, weights=np.asarray(graph.sum(axis=1)).ravel(), minlength=count)
     left = (

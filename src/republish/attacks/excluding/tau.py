@@ -147,10 +147,11 @@ def _weights(sets, values):  # type: ignore[no-untyped-def]
     """Share of the sequences up to each life that end in each value."""
     weight = np.zeros((len(sets), values))
     for i in range(len(sets)):
+        total = 0.0
         for s in range(values):
             if _has(sets[i], s):
                 weight[i, s] = _others(weight, i - 1, s)
-        total = weight[i].sum()
+                total += weight[i, s]
         if total > 0:
             weight[i] /= total
     return weight

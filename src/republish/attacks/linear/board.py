@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from republish.arrays import BoolArray, IntArray, WordArray
 from republish.attacks.excluding.candidates import Unknowns, sizes
@@ -70,6 +68,9 @@ class Board:
 
     def parts(self, linked: bool = True) -> IntArray:
         """The number of every unknown's component: joined by groups and, if `linked`, by rivals."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
         net, n = self.net, self.count
         owner = np.repeat(net.owner, np.diff(net.slot_start))
         rows, columns = [owner], [n + net.slot]

@@ -10,15 +10,16 @@ exchanged values, and nobody else. Each group is left with the members whose las
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from republish.arrays import BoolArray, IntArray
 from republish.attacks.excluding.candidates import Unknowns
 from republish.attacks.history import History
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class LinedGroups(NamedTuple):
@@ -30,6 +31,9 @@ class LinedGroups(NamedTuple):
 
 def lines_of(who: IntArray, group: IntArray, release: IntArray) -> LinedGroups:
     """The lines of groups, given who is in which, and the release of every group; they are sorted by release."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     groups, people = len(release), int(who.max(initial=-1)) + 1
     graph = coo_matrix((np.ones(len(who), np.int8), (who, people + group)), shape=(people + groups,) * 2)
     part = connected_components(graph, directed=False)[1][people:]
@@ -46,6 +50,8 @@ def lines_of(who: IntArray, group: IntArray, release: IntArray) -> LinedGroups:
 
 def condensed(unknowns: Unknowns) -> Unknowns:
     """The same unknowns with fewer equations, which leave the same worlds."""
+    from scipy.sparse import csr_matrix
+
     history = unknowns.history
     release = np.repeat(np.arange(history.releases), np.diff(history.group_start))
     line = lines_of(unknowns.of_appearance, history.group, release)
@@ -62,6 +68,8 @@ def condensed(unknowns: Unknowns) -> Unknowns:
 
 def _counts(history: History) -> csr_matrix:
     """How often every group has which value."""
+    from scipy.sparse import csr_matrix
+
     shape = (history.groups, max(history.values, 1))
     return csr_matrix(
         (history.value_count.astype(np.int64), history.value_code, history.value_start), shape=shape
@@ -77,6 +85,8 @@ def _all_of(line: LinedGroups, fine: BoolArray) -> BoolArray:
 
 def _repeats(unknowns: Unknowns, line: LinedGroups, usable: BoolArray, counts: csr_matrix) -> BoolArray:
     """Which groups have the members and the counts of the one before in their line."""
+    from scipy.sparse import csr_matrix
+
     size = np.diff(unknowns.history.member_start)
     before = _neighbours(line, usable, -1)
     same = (before >= 0) & (size == size[before]) & (_shared(unknowns, before) == size)

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from republish.arrays import BoolArray, IntArray
 from republish.attacks.matching.fitting import Fits, fitting
@@ -270,6 +268,9 @@ class _Network(NamedTuple):
 
 def _flow(net: _Network) -> IntArray:
     """How many people of each pair are placed in a largest flow from lines over kinds of people to values."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     kinds, of_kind = np.unique(net.kind, return_inverse=True)
     if not len(kinds):
         return np.zeros(0, dtype=np.int64)

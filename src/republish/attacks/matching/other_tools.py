@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from republish.arrays import IntArray
 from republish.attacks.history import History
@@ -169,6 +167,9 @@ def assigned(fits: Fits, codes: IntArray, row_group: IntArray, row_code: IntArra
 
     A row is taken once, by a person of its value whom its group fits.
     """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     values = int(max(codes.max(initial=-1), row_code.max(initial=-1))) + 1
     order = np.argsort(row_group * max(values, 1) + row_code, kind="stable")
     cells, first, count = np.unique(

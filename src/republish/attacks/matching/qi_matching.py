@@ -17,6 +17,7 @@ rows, which is taken away. Of one who fits several it is not known where her row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -208,7 +209,7 @@ def _weigh(fits, unknown, rows, sets, weight):  # type: ignore[no-untyped-def]
             continue
         for s in range(values):
             if held[s] > 0:
-                weight[u, s] += np.log2(fit[s] / total)
+                weight[u, s] += math.log2(fit[s] / total)
             else:
                 weight[u, s] = -np.inf
                 sets[u, s >> 6] &= ~(np.uint64(1) << np.uint64(s & 63))

@@ -223,10 +223,12 @@ def _combine(chains: Chains, appearance: int, tables: Tables, out: FloatArray) -
     begin, end = chains.start[appearance], chains.start[appearance + 1]
     for k in range(begin, end):
         out[tables.last[chains.state[k]]] += chains.ahead[k] * chains.back[k]
-    total = out.sum()
+    for p in out:
+        total += p
     if total == 0.0:
         for k in range(begin, end):
             out[tables.last[chains.state[k]]] += chains.ahead[k]
-        total = out.sum()
+        for p in out:
+            total += p
     if total > 0.0:
         out /= total

@@ -8,7 +8,7 @@ here is a probability, and the total is far from underflow.
 
 from __future__ import annotations
 
-from math import lgamma
+from math import exp, lgamma, log
 
 import numpy as np
 
@@ -196,8 +196,8 @@ def _dealt(b: FloatArray, members: int, top: Int64Array) -> FloatArray:
     factor = np.zeros((columns, top[0] + 1))
     for s in range(columns):
         mean = unknown * b[members, s] if unknown else 0.0
-        factor[s, 0] = np.exp(-mean)
+        factor[s, 0] = exp(-mean)
         if mean > 0.0:
             for r in range(1, min(top[s], unknown) + 1):
-                factor[s, r] = np.exp(r * np.log(mean) - mean - lgamma(r + 1.0))
+                factor[s, r] = exp(r * log(mean) - mean - lgamma(r + 1.0))
     return factor

@@ -9,10 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-import numba
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from republish.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from republish.inference._kernels.sinkhorn import scale_groups
@@ -21,6 +18,7 @@ from republish.inference.compromise import Compromised, cascaded, groups_of
 from republish.inference.groups import Groups
 from republish.inference.posterior import Posteriors, group_posteriors
 from republish.inference.revision import Revision
+from republish.kernels import threads
 
 _CLOSE, _STEPS = 1e-6, 6
 """Groups are scaled until their counts are met so closely, at most so many times a visit: there are more visits."""
@@ -46,6 +44,9 @@ class Sighting(NamedTuple):
 
 def looping(sightings: Sequence[Sighting], people: int) -> list[BoolArray]:
     """Which groups hang together with a loop of people and groups, release by release."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     person = [one.person[one.row] for one in sightings]
     first = np.cumsum([people, *(one.groups.total for one in sightings)])
     group = [
@@ -127,18 +128,18 @@ def _scaled(members: FloatArray, groups: Groups, scaling: Scaling) -> int:
 
 def in_threads(work: Callable[[IntArray], None], chosen: IntArray) -> None:
     """Do what is to be done with the chosen rows or groups, on as many threads as numba may use."""
-    threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    if threads < 2 or len(chosen) < _FEW:
+    workers = threads()
+    if workers < 2 or len(chosen) < _FEW:
         if len(chosen):
             work(chosen)
         return
-    list(_pool(threads, os.getpid()).map(work, np.array_split(chosen, threads)))
+    list(_pool(workers, os.getpid()).map(work, np.array_split(chosen, workers)))
 
 
 @cache
-def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+def _pool(workers: int, process: int) -> ThreadPoolExecutor:
     """Threads that wait for work: there is a little of it thousands of times. A forked process needs its own."""
-    return ThreadPoolExecutor(threads)
+    return ThreadPoolExecutor(workers)
 
 
 def _some(groups: Groups, chosen: BoolArray) -> tuple[Groups, IntArray]:

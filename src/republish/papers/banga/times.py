@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import numba
 import numpy as np
 
 from republish.arrays import IntArray
@@ -120,6 +119,8 @@ def _penalty_tree(view: Microdata, k: int) -> Grouping:
 
 def _least(work: Callable[[], object]) -> float:
     """The least seconds of some runs on one thread."""
+    import numba
+
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:

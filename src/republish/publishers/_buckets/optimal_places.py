@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from republish.arrays import Int64Array
 from republish.publishers._buckets.kernels import Bars, Ragged, UnfilledBuckets, barred_pairs, place_distances
@@ -26,6 +25,8 @@ def place_optimal(
     A value with more than `LARGEST_PROBLEM` pairs of a newcomer and a place is left as it is. The draft and
     `wanted` are changed.
     """
+    from scipy.optimize import linear_sum_assignment
+
     signatures = draft.signatures
     owner = np.repeat(np.arange(len(signatures.offsets) - 1), np.diff(signatures.offsets))
     by_code = np.argsort(signatures.items, kind="stable")

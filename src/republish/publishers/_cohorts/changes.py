@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from republish.arrays import BoolArray, Int64Array, IntArray
 from republish.grouping import Grouping
@@ -178,6 +177,8 @@ def _matched(
     work: _CohortRows, places: _Places, members: Ragged, rows: Int64Array, slots: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """The rows that go to a place, and the places, none twice."""
+    from scipy.optimize import linear_sum_assignment
+
     if not len(rows) or not len(slots):
         return rows[:0], slots[:0]
     cohorts, which = np.unique(places.owner[slots], return_inverse=True)

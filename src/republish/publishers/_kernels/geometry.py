@@ -167,7 +167,8 @@ def _add_along(space: Geometry, centre: Centre, a: int, values: FloatArray, tota
     if space.kind[a] == INTERVAL and not space.gaps[a]:
         middle = centre.total[a]
         for i in range(values.size):
-            total[i] += (values[i] * present - middle) ** 2
+            apart = values[i] * present - middle
+            total[i] += apart * apart
         return
     offset = space.offset[a]
     if space.kind[a] == TREE:
@@ -194,7 +195,7 @@ def _add_tree(space: Geometry, centre: Centre, a: int, values: FloatArray, total
     absent = float(centre.size[0] - present)
     for i in range(values.size):
         if values[i] == -np.inf:
-            total[i] += float(present) ** 2
+            total[i] += float(present) * float(present)
             continue
         leaf = int(values[i])
         if stamp[offset + leaf] != changes:

@@ -10,6 +10,7 @@ out, and a price for each place where a cut parts people who were together befor
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class Prices(NamedTuple):
 @kernel
 def bits(p: float) -> float:
     """Return the part of an entropy, in bits, that a probability contributes."""
-    return -p * np.log2(p) if p > 0.0 else 0.0
+    return -p * math.log2(p) if p > 0.0 else 0.0
 
 
 @kernel

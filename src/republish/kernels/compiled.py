@@ -1,0 +1,77 @@
+"""What numba makes of kernels: compiled once a machine, kept in the cache folder of the user."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import caching
+
+from republish.kernels.kept import PACKAGE, contents, place_of
+
+__all__ = ["dispatcher"]
+
+_LOG = logging.getLogger("republish.kernels")
+
+
+def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The function as numba compiles it, or loads it where this machine has compiled it before."""
+    made: Any = njit(nogil=True, **options)(function)
+    made._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return made
+
+
+class _Locator(caching.UserProvidedCacheLocator):
+    """A folder for each module and content, wherever the module lies."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file = file
+        self._lineno = function.__code__.co_firstlineno
+        self._stamp = contents(Path(file))
+        self._cache_path = str(place_of(Path(file)))
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Locator | None:
+        if not Path(file).is_relative_to(PACKAGE):
+            return None
+        try:
+            found = cls(function, file)
+            found.ensure_cache_path()  # type: ignore[no-untyped-call]
+        except (
+            OSError,
+            RuntimeError,
+        ):  # no home, or none that can be written: beside the source, as numba does
+            return None
+        return found
+
+
+class _Implementation(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator, *caching.CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as numba has it
+
+
+class _Cache(caching.FunctionCache):
+    """Files that another version wrote and this one cannot read are no files."""
+
+    _impl_class = _Implementation
+
+    def load_overload(self, *signature: Any) -> Any:
+        found = None
+        try:
+            found = super().load_overload(*signature)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever a pickle of another version raises
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+        if found is None:
+            _LOG.info("compiling %s", self._name)
+        return found
+
+    def save_overload(self, *compiled: Any) -> None:
+        with suppress(Exception):  # what is not kept, for others keep the same just now, is compiled again
+            super().save_overload(*compiled)  # type: ignore[no-untyped-call]
