@@ -95,7 +95,7 @@ def _called(trial: _WarmedSeries) -> list[tuple[kernels.Kernel, tuple[Any, ...]]
     calls: dict[tuple[kernels.Kernel, tuple[Any, ...]], None] = {}
 
     def observe(kernel: kernels.Kernel, given: tuple[Any, ...]) -> None:
-        calls[kernel, tuple(typeof(one) for one in given)] = None
+        calls[kernel, tuple(typeof(one) for one in given)] = None  # type: ignore[no-untyped-call]
 
     kernels.OBSERVER = observe
     try:
