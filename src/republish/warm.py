@@ -66,7 +66,12 @@ def warm(tell: Callable[[str, int, int], None] = lambda _what, _done, _all: None
             pass
     files = [path for path in cache_folder().rglob("*") if path.is_file()]
     kept = sum(is_kept(kernel.py_func) for kernel in {kernel for kernel, _ in calls})
-    return Warmed(kept, len(missing), cache_folder(), sum(path.stat().st_size for path in files))
+    return Warmed(
+        kept,
+        len({kernel for kernel, _ in missing}),
+        cache_folder(),
+        sum(path.stat().st_size for path in files),
+    )
 
 
 def _workers() -> ProcessPoolExecutor:
