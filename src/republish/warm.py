@@ -66,7 +66,12 @@ def warm(tell: Callable[[str, int, int], None] = lambda _what, _done, _all: None
             pass
     files = [path for path in cache_folder().rglob("*") if path.is_file()]
     kept = sum(is_kept(kernel.py_func) for kernel in {kernel for kernel, _ in calls})
-    return Warmed(kept, len(missing), cache_folder(), sum(path.stat().st_size for path in files))
+    return Warmed(
+        kept,
+        len({kernel for kernel, _ in missing}),
+        cache_folder(),
+        sum(path.stat().st_size for path in files),
+    )
 
 
 def _workers() -> ProcessPoolExecutor:
@@ -95,7 +100,7 @@ def _called(trial: _WarmedSeries) -> list[tuple[kernels.Kernel, tuple[Any, ...]]
     calls: dict[tuple[kernels.Kernel, tuple[Any, ...]], None] = {}
 
     def observe(kernel: kernels.Kernel, given: tuple[Any, ...]) -> None:
-        calls[kernel, tuple(typeof(one) for one in given)] = None
+        calls[kernel, tuple(typeof(one) for one in given)] = None  # type: ignore[no-untyped-call]
 
     kernels.OBSERVER = observe
     try:

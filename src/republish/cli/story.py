@@ -16,6 +16,7 @@ from republish.attacks.run import attacked
 from republish.cli.output import counted, say, say_table
 from republish.datasets import hospital
 from republish.errors import LedgerError, PolicyError
+from republish.kernels import threads
 from republish.metrics import measure
 from republish.microdata import read_view
 from republish.publishers import Mondrian, Publisher, TauSafety
@@ -60,7 +61,7 @@ def run_demo(out: Path, weeks: int) -> None:
         )
         for name, publisher, form in chosen
     ]
-    with ProcessPoolExecutor(len(made), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(len(made), threads()), get_context("spawn")) as pool:
         _tell_story(pool, made, views, advice)
     say(
         f"try: republish history {out}/series | republish show {out}/series 1 | republish attack {out}/series"

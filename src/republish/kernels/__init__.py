@@ -14,11 +14,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from time import thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from republish.kernels.kept import is_kept
+
+if TYPE_CHECKING:
+    from numba import njit
 
 __all__ = ["Kernel", "kernel", "kernel_with", "threads"]
 
@@ -124,7 +127,7 @@ def kernel_with(**options: Any) -> Any:
     return made
 
 
-kernel: Any = kernel_with()
+kernel = njit() if TYPE_CHECKING else kernel_with()
 """A function that is interpreted while there is little to do, and compiled or loaded when there is more."""
 
 
