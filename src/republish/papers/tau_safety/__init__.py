@@ -65,10 +65,16 @@ _X_RATE = ("rate", "internal updates a release, of 60,000 rows at first")
 _COUNTERFEITS = ("counterfeits", "counterfeits [% of the release's rows]")
 _ERROR = ("error", "mean relative error [%]")
 _VULNERABLE = ("vulnerable", "cases per 100 people of the first view")
+_AT_RANDOM = (
+    "the thesis says that m-invariance assigns records to buckets at random; ours cuts them so that groups are narrow. "
+    "Dealt by chance, on 10,000 rows of the thesis's columns, it has 1.7 times the penalty and twice the error of "
+    "tau-safety in the tenth release (.463 and .270, 81 and 41 %); as it is, .272 and 29 %."
+)
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
     "its error is nowhere above m-invariance's; in shape if so on average",
     below(TAU, PLAIN),
+    _AT_RANDOM,
 )
 _FASTER = Claim(
     "tau-safety is faster than m-invariance.",
@@ -148,6 +154,7 @@ _EVERY = (
             "The certainty penalty of m-invariance is much higher than that of tau-safety.",
             "at least half as much again at every m; in shape if higher at every m",
             higher(PLAIN, TAU, 1.5),
+            _AT_RANDOM,
         ),
     ),
     _figure(
@@ -172,6 +179,7 @@ _EVERY = (
             "tau-safety loses less information than m-invariance.",
             "its divergence is nowhere above m-invariance's; in shape if so on average",
             below(TAU, PLAIN),
+            _AT_RANDOM,
         ),
     ),
     _figure("Fig. 4.9", "Query error of the tenth release, by m", _X_M, _ERROR, _BY_M, _LOWER),
