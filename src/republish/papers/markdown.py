@@ -100,4 +100,5 @@ def _verdicts(shown: FigureResult) -> list[str]:
         for one in shown.judged
         if one.finding.verdict in named
     ]
-    return [f"{len(shown.judged)} claims: {counts}.", *([""] if others else []), *others]
+    many = "claim" if len(shown.judged) == 1 else "claims"
+    return [f"{len(shown.judged)} {many}: {counts}.", *([""] if others else []), *others]
