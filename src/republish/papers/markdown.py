@@ -46,9 +46,11 @@ def markdown(made: Reproduction) -> str:
         "",
     ]
     said: dict[str, str] = {}
+    titles = set[str]()
     for shown in made.shown:
         figure = shown.figure
-        lines += [f"## {figure.name}: {figure.title}", ""]
+        lines += [f"## {figure.name}" if figure.title in titles else f"## {figure.name}: {figure.title}", ""]
+        titles.add(figure.title)
         if shown.picture is not None:
             lines += [f"![{figure.name}]({shown.picture.name})", ""]
         lines += [*_verdicts(shown), ""]

@@ -68,7 +68,7 @@ _VULNERABLE = ("vulnerable", "cases per 100 people of the first view")
 _AT_RANDOM = (
     "the thesis says that m-invariance assigns records to buckets at random; ours cuts them so that groups are narrow. "
     "Dealt by chance, on 10,000 rows of the thesis's columns, it has 1.7 times the penalty and twice the error of "
-    "tau-safety in the tenth release (.463 and .270, 81 and 41 %); as it is, .272 and 29 %."
+    "tau-safety (.463 and .270, 81 and 41 %); as it is, .272 and 29 %."
 )
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
