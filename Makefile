@@ -112,7 +112,7 @@ reproduce: $(READY)
 # The same in full; its pages and plots become docs/results/.
 results: $(READY)
 	REPUBLISH_ADULT='$(DATA)' $(BIN)/republish reproduce all --out reproduced/full
-	mkdir -p docs/results
+	rm -rf docs/results && mkdir -p docs/results
 	cd reproduced/full && find . -name '*.md' -o -name '*.png' | tar -c -T - | tar -x -C ../../docs/results
 
 lint: $(READY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,9 +21,9 @@ from republish.errors import PolicyError
 from republish.papers import NAMES, Paper, Scale, paper_named, reproduce
 from republish.papers.cells import code, code_of, digest, files_of, run_cells, seconds_of
 from republish.papers.checks import at_most, grows, reaches
-from republish.papers.page import summary
+from republish.papers.markdown import CLAIMS, PAGE, summary
 from republish.papers.pictures import _broken, _name, _releases, draw, front
-from republish.papers.reasons import notes, reasons
+from republish.papers.reasons import BEFORE, Reason, before, notes, reasons
 from republish.papers.study import Cell, Claim, Figure, Finding, Lines, Outcome, Row
 from republish.show.plots import load_pyplot
 
@@ -71,8 +72,8 @@ def study(names: str = "ab") -> Paper:
 def test_a_study_is_computed_drawn_judged_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
-    monkeypatch.setitem(reasons(), ("made-up", "Fig. 2"), "nothing to explain")
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), Reason("data", "squares grow"))
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 2"), Reason("ours", "nothing to explain"))
     monkeypatch.setitem(notes(), ("made-up", "Fig. 2"), "always to be said")
     made = reproduce(study(), tmp_path, Scale(quick=True), workers=1)
     verdicts = [one.finding.verdict for shown in made.shown for one in shown.judged]
@@ -93,10 +94,11 @@ def test_a_study_is_computed_drawn_judged_and_written(
     assert "src=" not in page.replace('src="data:', "") and "http" not in page
     table = (tmp_path / "claims.md").read_text()
     assert "| Fig. 1a | It stays small. | at most 1 | a at most 9; limit 1 | does not hold |" in table
-    text = (tmp_path / "results.md").read_text()
+    text = (tmp_path / "README.md").read_text()
+    assert "2 claims: 1 holds, 1 does not hold." in text
     assert "- *does not hold*: It stays small." in text and "](fig-1a.png)" in text
-    assert "Why, of the full run: squares grow" in text
-    assert "Note: always to be said" in text and "in shape means" in text
+    assert "Why, of the full run (the data): squares grow" in text
+    assert "Note: always to be said" in text
     assert f"code {code()}" in text
     assert "seed 7" in text and "quick run" in text
     assert json.loads(json.dumps(made.as_dict()))["claims"][1]["verdict"] == "does not hold"
@@ -106,15 +108,15 @@ def test_a_study_is_computed_drawn_judged_and_written(
 def test_reasons_are_of_the_full_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale, other: bool
 ) -> None:
-    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "squares grow")
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), Reason("data", "squares grow"))
     reproduce(study("a"), tmp_path, scale, workers=1)
-    assert ("Why, of the full run: squares grow" in (tmp_path / "index.html").read_text()) is other
+    assert ("Why, of the full run (the data): squares grow" in (tmp_path / "index.html").read_text()) is other
 
 
 def test_what_cannot_be_judged_is_counted_marked_and_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), "nothing is left")
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), Reason("paper", "nothing is left"))
     claim = Claim("It is so.", "if any", lambda _: Finding(Outcome.OPEN, "none to compare"))
     paper = study("a")
     paper = replace(paper, figures=(replace(paper.figures[0], claims=(claim,)),))
@@ -122,7 +124,7 @@ def test_what_cannot_be_judged_is_counted_marked_and_explained(
     assert made.count(Outcome.OPEN) == 1
     page = (tmp_path / "index.html").read_text()
     assert 'class="verdict open">? cannot be judged' in page and "nothing is left" in page
-    assert "1 claims: 1 cannot be judged" in (tmp_path / "results.md").read_text()
+    assert "1 claims: 1 cannot be judged" in (tmp_path / "README.md").read_text()
 
 
 def test_a_claim_that_fails_against_a_better_rival_has_another_baseline(tmp_path: Path) -> None:
@@ -131,8 +133,21 @@ def test_a_claim_that_fails_against_a_better_rival_has_another_baseline(tmp_path
     claims = (replace(small, baseline="ours is faster"), replace(grown, baseline="ours is faster"))
     made = reproduce(replace(paper, figures=(replace(paper.figures[0], claims=claims),)), tmp_path, workers=1)
     assert [one.finding.verdict for one in made.shown[0].judged] == [Outcome.OTHER, Outcome.HOLDS]
-    assert "Other baseline: ours is faster" in (tmp_path / "results.md").read_text()
-    assert "| A made-up paper | 2 | 1 | 0 | 0 | 1 | 0 | 0 |" in summary([made])
+    assert "Other baseline: ours is faster" in (tmp_path / "README.md").read_text()
+    assert f"| A made-up paper | {made.date}, full | 2 | 1 | 0 | 0 | 1 | 0 | 0 |  |" in summary([made])
+
+
+def test_the_index_counts_verdicts_before_and_now_and_whom_failures_are_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(before(), "made-up", [0, 1, 1, 0, 0, 0])
+    made = reproduce(study("a"), tmp_path, workers=1)
+    assert "| 3 | 1 | 0 | 1 | 0 | 0 | 1 | not known 1 | [page](made-up/README.md)" in summary([made])
+    monkeypatch.setitem(reasons(), ("made-up", "Fig. 1a"), Reason("ours", "squares grow"))
+    said = summary([made])
+    assert f"| A made-up paper | {BEFORE} | 2 | 0 | 1 | 1 | 0 | 0 | 0 |  |  |" in said
+    assert "| our own work 1 | [page](made-up/README.md), [all claims](made-up/claims.md) |" in said
+    assert "in shape means" in said
 
 
 def test_what_is_said_of_several_figures_is_said_once(
@@ -143,7 +158,7 @@ def test_what_is_said_of_several_figures_is_said_once(
     for name in ("Fig. 1a", "Fig. 1b"):
         monkeypatch.setitem(notes(), ("made-up", name), "the same of both")
     reproduce(replace(paper, figures=(paper.figures[0], twin)), tmp_path, workers=1)
-    text = (tmp_path / "results.md").read_text()
+    text = (tmp_path / "README.md").read_text()
     assert text.count("the same of both") == 1 and "As at Fig. 1a." in text
 
 
@@ -255,7 +270,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
         f"run_cells(cells, Scale(), Path({str(tmp_path / 'cells')!r}), 1, lambda *_: None)\n"
     )
     root = Path(__file__).parents[2]
-    where = {**os.environ, "PYTHONPATH": str(root)}
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
     first = subprocess.Popen([sys.executable, "-c", code], env=where, cwd=root)
     while not log.exists() or len(log.read_text().split()) < 3:
         assert first.poll() is None
@@ -295,19 +310,34 @@ def test_reasons_are_given_for_figures_that_exist() -> None:
     figures = {(name, figure.name) for name in NAMES for figure in paper_named(name).figures}
     assert reasons().keys() <= figures
     assert notes().keys() <= figures and notes()
-    assert not any("{" in said for said in [*reasons().values(), *notes().values()])
+    assert not any("{" in said for said in [*map(str, reasons().values()), *notes().values()])
 
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+COMMITTED = [name for name in NAMES if (RESULTS / name).is_dir()]
+MOST_OF_OURS, MOST_WORDS = 5, 2_000
+
+
+def failing() -> list[tuple[str, str]]:
+    """The paper and the figure of every claim that does not hold in the committed run."""
+    return [
+        (name, line.split("|")[1].strip())
+        for name in COMMITTED
+        for line in (RESULTS / name / CLAIMS).read_text(encoding="utf-8").splitlines()
+        if line.endswith("| does not hold |")
+    ]
 
 
 def test_whatever_does_not_hold_in_the_committed_run_has_its_reason() -> None:
-    paper, figures = "", set()
-    titles = {paper_named(name).title: name for name in NAMES}
-    for line in RESULTS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            paper = titles[line[3:]]
-        if line.endswith("| does not hold |"):
-            figures.add((paper, line.split("|")[1].strip()))
-    assert figures
-    assert figures <= {key for key, said in reasons().items() if said}
+    assert failing()
+    assert set(failing()) <= reasons().keys()
+    ours = [place for place in failing() if reasons()[place].of == "ours"]
+    assert len(ours) <= MOST_OF_OURS
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_the_committed_page_of_a_paper_is_short_and_shows_pictures_that_are_there(name: str) -> None:
+    text = (RESULTS / name / PAGE).read_text(encoding="utf-8")
+    assert len(text.split()) <= MOST_WORDS
+    shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert all((RESULTS / name / picture).is_file() for picture in shown)

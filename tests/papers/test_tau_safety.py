@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from republish.datasets import census
+from republish.metrics import global_certainty_penalty
 from republish.papers import Outcome, Scale, paper_named, reproduce
-from republish.papers.releases import publish_all
+from republish.papers.releases import PublishedView, publish_all
 from republish.papers.study import Lines
 from republish.papers.tau_safety import cells, measurements
 from republish.papers.tau_safety.checks import (
@@ -21,6 +22,8 @@ from republish.papers.tau_safety.checks import (
     never_fewer,
     some_but_below,
 )
+from republish.release.release import Release
+from republish.release.two_tables import TwoTableRelease
 
 TINY = measurements.TauSafetyScale(part=50, views=6, tenth=3, queries=50, repetitions=2)
 
@@ -39,10 +42,18 @@ def test_every_figure_of_the_thesis_is_computed_drawn_and_judged(
     vulnerable = [f"Section 4.6.2, {what}" for what in ("update rate", "time", "m")]
     every = vulnerable + [f"Fig. 4.{number}" for number in range(6, 18)]
     counterfeits = ("Fig. 4.13", "Fig. 4.14", "Fig. 4.15")
+    proposed = [
+        f"Section 5.3, {what}"
+        for what in ("penalty", "counts", "counts with occupation", "update rate", "time")
+    ]
+    both = ("", ", the thesis's columns")
     assert names == [
         f"{name}{data}"
         for name in every
-        for data in ("", ", the thesis's columns", *([", scarce values"] if name in counterfeits else []))
+        for data in (*both, *([", scarce values"] if name in counterfeits else []))
+    ] + [f"{name}{data}" for name in proposed[:-1] for data in both] + [
+        "Section 5.3, counterfeits, scarce values",
+        *(f"{proposed[-1]}{data}" for data in both),
     ]
     assert all(shown.picture is not None and shown.judged for shown in made.shown)
     assert made.count(Outcome.NOT_RUN) == 0
@@ -52,7 +63,8 @@ def test_only_the_costs_are_timed_and_no_series_is_asked_for_twice() -> None:
     asked = cells(Scale())
     assert {cell.study for cell in asked if cell.timed} == {"cost"}
     series = [tuple(cell.settings.values()) for cell in asked if cell.study == "series"]
-    assert len(series) == len(set(series)) == 6 * (len(measurements.MS) + len(measurements.RATES) - 1)
+    points = len(measurements.MS) + len(measurements.RATES) - 1
+    assert len(series) == len(set(series)) == 6 * points + 2 * (2 * points + 1)
 
 
 def test_a_full_run_has_the_protocol_of_the_thesis() -> None:
@@ -68,6 +80,22 @@ def test_what_is_measured_is_the_same_for_the_same_seed(monkeypatch: pytest.Monk
     vulnerable = [row["vulnerable"] for row in first if "vulnerable" in row]
     assert vulnerable[0] == 0 < vulnerable[-1]
     assert vulnerable == sorted(vulnerable)
+
+
+def test_what_section_5_3_proposes_is_published_as_it_says() -> None:
+    data = census(people=900, rows=600, views=2, insert=0.05, delete=0.05, update=0.05, reinsert=0.01, seed=3)
+
+    def last(name: str) -> PublishedView:
+        *_, found = publish_all(data, measurements._publisher(name, 4), 3, measurements._people_k(name, 4))
+        return found
+
+    plain, bang, angel = last(measurements.TAU), last(measurements.BANGA), last(measurements.ANGEL)
+    assert isinstance(plain.made.published, Release) and isinstance(bang.made.published, Release)
+    assert isinstance(angel.made.published, TwoTableRelease)
+    assert angel.release.rows == angel.view.rows  # people have no counterfeits among them
+    assert angel.release.sizes.min() >= 4 and angel.made.cuts.cuts > 0
+    assert plain.grouping.group.tolist() != bang.grouping.group.tolist()
+    assert global_certainty_penalty(angel.release) < global_certainty_penalty(plain.release)
 
 
 def test_critical_absences_are_the_values_of_lasting_groups_that_are_fewer_now() -> None:

@@ -39,7 +39,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of a paper again and judge its claims; what was finished before is not computed again."""
     from republish.errors import PolicyError
-    from republish.papers import NAMES, Outcome, Scale, page, paper_named
+    from republish.papers import NAMES, Outcome, Scale, markdown, page, paper_named
     from republish.papers import reproduce as run
 
     given = adult or (Path(named) if (named := os.environ.get("REPUBLISH_ADULT")) else None)
@@ -53,7 +53,7 @@ def reproduce(
         with counted(one.name) as step:
             made.append(run(one, out / one.name, Scale(quick, given, seed), workers, step))
     (out / "index.html").write_text(page.html(made), encoding="utf-8")
-    (out / page.PAGE).write_text(page.summary(made), encoding="utf-8")
+    (out / markdown.PAGE).write_text(markdown.summary(made), encoding="utf-8")
     if as_json:
         say_json({"papers": [one.as_dict() for one in made]})
         return

@@ -1,4 +1,4 @@
-"""Pages of reproduced papers: one HTML file that needs nothing else, and pages in Markdown."""
+"""Pages of reproduced papers in one HTML file that needs nothing else; `markdown` has those in Markdown."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ _LOOKS = {  # the class and the mark of a verdict
     Outcome.NOT_RUN: ("none", "&#8211;"),
 }
 _EXPLAINED_SEED = 7
-PAGE, CLAIMS = "results.md", "claims.md"
-"""The files of a paper in Markdown, beside its pictures."""
-_BANDS = (
+BANDS = (
     "Where nothing else is said, in shape means: a limit missed by no more than half of it, an order that is true on "
     "average and not everywhere, a trend that is true from end to end with fewer than three quarters of the pairs in "
     "between. A claim has another baseline where it fails only because our version of the rival is better than the "
@@ -58,65 +56,16 @@ def html(made: Sequence[Reproduction]) -> str:
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(_BANDS)}</p>",
+        f"<p>{escape(BANDS)}</p>",
     ]
     if len(made) > 1:
         links = "".join(
-            f'<li><a href="#{one.paper.name}">{escape(one.paper.title)}</a>: {escape(_tally(one))}</li>'
+            f'<li><a href="#{one.paper.name}">{escape(one.paper.title)}</a>: {escape(tally(one))}</li>'
             for one in made
         )
         parts.append(f"<nav><ul>{links}</ul></nav>")
     parts += [_section(one, named=len(made) > 1) for one in made]
     return "\n".join([*parts, "</body></html>", ""])
-
-
-def summary(made: Sequence[Reproduction]) -> str:
-    """What came of every paper in a line, in Markdown, with links to the page and the claims of each."""
-    verdicts = list(Outcome)
-    lines = ["# The papers, reproduced", "", _BANDS, ""]
-    lines += [
-        f"| paper | claims | {' | '.join(one.value for one in verdicts)} | |",
-        "|---" * (len(verdicts) + 3) + "|",
-    ]
-    for one in made:
-        counts = [one.count(verdict) for verdict in verdicts]
-        links = f"[page]({one.paper.name}/{PAGE}), [all claims]({one.paper.name}/{CLAIMS})"
-        lines.append(f"| {one.paper.title} | {sum(counts)} | {' | '.join(map(str, counts))} | {links} |")
-    return "\n".join([*lines, ""])
-
-
-def markdown(made: Reproduction) -> str:
-    """The page of a paper in Markdown: its figures, the verdict of each claim, and why."""
-    paper = made.paper
-    head = (f"# {paper.title}", paper.citation, paper.data, f"{_tally(made)}. {_origin(made)}.", _BANDS)
-    lines = [line for paragraph in head for line in (paragraph, "")]
-    lines += [f"[All claims, what counts as holding, and our numbers]({CLAIMS}).", ""]
-    said: dict[str, str] = {}
-    for shown in made.shown:
-        figure = shown.figure
-        lines += [f"## {figure.name}: {figure.title}", ""]
-        if shown.picture is not None:
-            lines += [f"![{figure.name}: {figure.title}]({shown.picture.name})", ""]
-        lines += [f"- *{one.finding.verdict.value}*: {one.claim.says}" for one in shown.judged] + [""]
-        for text in _remarks(made, shown):
-            first = said.setdefault(text, figure.name)
-            lines += [text if first == figure.name else f"As at {first}.", ""]
-    return "\n".join(lines)
-
-
-def claims(made: Reproduction) -> str:
-    """Every claim of a paper in a table in Markdown: what counts as holding, our number, the verdict."""
-    lines = [f"# {made.paper.title}: all claims", "", f"{_tally(made)}. {_origin(made)}.", ""]
-    lines += [
-        "| figure | the paper says | counts as holding if | we found | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    for shown in made.shown:
-        for one in shown.judged:
-            claim, finding = one.claim, one.finding
-            cells = (shown.figure.name, claim.says, claim.tolerance, finding.number, finding.verdict.value)
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
 
 
 def _section(made: Reproduction, named: bool) -> str:
@@ -126,7 +75,7 @@ def _section(made: Reproduction, named: bool) -> str:
         [
             heading,
             f"<p>{escape(paper.citation)}</p><p>{escape(paper.data)}</p>",
-            f"<p>{escape(_tally(made))}. <small>{escape(_origin(made))}</small></p>",
+            f"<p>{escape(tally(made))}. <small>{escape(origin(made))}</small></p>",
             *(_figure(made, shown) for shown in made.shown),
         ]
     )
@@ -143,7 +92,7 @@ def _figure(made: Reproduction, shown: FigureResult) -> str:
     rows = "".join(_judged(one) for one in shown.judged)
     columns = ("The paper says", "Counts as holding if", "We found", "Verdict")
     head = "<thead><tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr></thead>"
-    said = "".join(f'<p class="why">{escape(text)}</p>' for text in _remarks(made, shown))
+    said = "".join(f'<p class="why">{escape(text)}</p>' for text in remarks(made, shown))
     return (
         f"<h3>{escape(figure.name)}: {escape(figure.title)}</h3>{picture}"
         f"<table>{head}<tbody>{rows}</tbody></table>{said}"
@@ -160,7 +109,7 @@ def _judged(one: JudgedClaim) -> str:
     )
 
 
-def _remarks(made: Reproduction, shown: FigureResult) -> list[str]:
+def remarks(made: Reproduction, shown: FigureResult) -> list[str]:
     """What is to be said of a figure: whatever was found, and where not all claims hold (of the full run)."""
     place = made.paper.name, shown.figure.name
     said = [f"Note: {note}"] if (note := notes().get(place)) else []
@@ -174,15 +123,17 @@ def _remarks(made: Reproduction, shown: FigureResult) -> list[str]:
         return list(dict.fromkeys(said))
     other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
     why = "Why, of the full run" if other else "Why"
-    return [*dict.fromkeys(said), f"{why}: {reasons()[place]}"]
+    return [*dict.fromkeys(said), f"{why} {reasons()[place]}"]
 
 
-def _tally(made: Reproduction) -> str:
+def tally(made: Reproduction) -> str:
+    """How many claims were judged, and how."""
     said = [f"{number} {verdict.value}" for verdict in Outcome if (number := made.count(verdict))]
     return f"{sum(len(shown.judged) for shown in made.shown)} claims: " + ", ".join(said)
 
 
-def _origin(made: Reproduction) -> str:
+def origin(made: Reproduction) -> str:
+    """Which run the findings are of."""
     size = "quick run, smaller views" if made.scale.quick else "full run"
     return (
         f"{size}, seed {made.scale.seed}, republish {__version__}, {made.code}, "

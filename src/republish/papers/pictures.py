@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from republish.papers.study import Figure, Lines, Value
 from republish.show.colours import MANY_COLOURS, MARKERS, STYLES
 from republish.show.plots import load_pyplot
 
+_COLOURS = 64  # of a picture
 _MANY = 25  # points of a line that are all marked
 _FEW = 15  # bars that all have room for their numbers
 _PLACES = [(side, up) for up in (9, -9, 0, 20, -20, 31, 42, 53) for side in (1, -1)]  # of names beside points
@@ -54,8 +56,17 @@ def draw(figure: Figure, lines: Lines, path: Path, quick: bool) -> None:
         )
     if figure.front:
         _name(picture, panel, _spots(lines))
-    picture.savefig(path, dpi=100)
+    _save(picture, path)
     pyplot.close(picture)
+
+
+def _save(picture: Any, path: Path) -> None:
+    """Write a picture in few colours, which takes a third of the room."""
+    from PIL import Image  # matplotlib brings it
+
+    drawn = io.BytesIO()
+    picture.savefig(drawn, dpi=100, format="png")
+    Image.open(drawn).convert("RGB").quantize(_COLOURS).save(path, optimize=True)
 
 
 def _lines(panel: Any, figure: Figure, lines: Lines) -> None:

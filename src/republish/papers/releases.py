@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,12 +20,59 @@ from republish.grouping import Grouping
 from republish.knowledge import Extracted, Knowledge, read_knowledge
 from republish.memory.event_lists import Appearances, events_of
 from republish.memory.memory import Memory, sight
-from republish.microdata import Microdata, read_view
+from republish.microdata import NEWEST_ROWS, Microdata, read_view
 from republish.publishers import Publisher
+from republish.publishing.cells import PeopleCells, moved_among, stayed_among
 from republish.release.release import Release, build_release
+from republish.release.two_tables import AnyRelease, build_two_tables
 from republish.schema import Schema, read_schema
 from republish.secret import Secret
 from republish.series import Series
+from republish.spatial.kept_cuts import KeptCuts
+
+
+class Made(NamedTuple):
+    """What is published of a view, the group of every row, and the cuts of people, none in one table."""
+
+    grouping: Grouping
+    published: AnyRelease
+    group: IntArray
+    cuts: KeptCuts
+
+    @property
+    def release(self) -> Release:
+        """The table that has the quasi-identifiers."""
+        return self.published.people
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Publishes views of a series without storing anything, in two tables where `people_k` people look alike."""
+
+    publisher: Publisher
+    seed: int
+    people_k: int | None = None
+
+    @property
+    def secret(self) -> Secret:
+        return secret_of(self.seed)
+
+    def publish(self, view: Microdata, memory: Memory, cuts: KeptCuts, draw: int) -> Made:
+        """Group and generalize a view with what is remembered; `draw` is what else chance depends on."""
+        grouping = self.publisher.publish(view, memory, np.random.default_rng([self.seed, draw]))
+        if self.people_k is None:
+            release, group = build_release(view, grouping, self.secret, self.seed, draw)
+            return Made(grouping, release, group, cuts)
+        cells = self._cells(view, memory, cuts, self.people_k)
+        tables, placed = build_two_tables(view, grouping, cells.grouping, self.secret, self.seed, draw)
+        return Made(grouping, tables, placed.group, cells.divided.cuts)
+
+    def _cells(self, view: Microdata, memory: Memory, cuts: KeptCuts, k: int) -> PeopleCells:
+        assert view.people is not None
+        stayed, before = stayed_among(view.people, memory)
+        some = replace(view, people=view.people[stayed], points=view.points[:, stayed])
+        moved = moved_among(some, before, self.secret, NEWEST_ROWS)
+        return PeopleCells(cuts.divide(view, k, moved), moved)
 
 
 @dataclass(frozen=True)
@@ -37,35 +84,44 @@ class PublishedView:
 
     number: int
     view: Microdata
-    grouping: Grouping
-    release: Release
+    made: Made
     memory: Memory
     rows: WordArray
     seconds: float
 
     @property
+    def grouping(self) -> Grouping:
+        """Who is with whom, or in which batch."""
+        return self.made.grouping
+
+    @property
+    def release(self) -> Release:
+        """The table that has the quasi-identifiers."""
+        return self.made.release
+
+    @property
     def counterfeits(self) -> float:
-        """Counterfeits in percent of the published rows."""
-        return 100 * self.grouping.counterfeits / len(self.release.group)
+        """Counterfeits in percent of the published values."""
+        return 100 * self.grouping.counterfeits / len(self.made.published.values.group)
 
 
-def publish_all(views: CensusSeries, publisher: Publisher, seed: int) -> Iterator[PublishedView]:
+def publish_all(
+    views: CensusSeries, publisher: Publisher, seed: int, people_k: int | None = None
+) -> Iterator[PublishedView]:
     """Publish every view of a census series in turn, each with what the publisher remembers of those before."""
-    schema, secret = census_schema(views.columns), secret_of(seed)
-    memory, values = Memory.empty(), None
+    schema, maker = census_schema(views.columns), InMemory(publisher, seed, people_k)
+    memory, values, cuts = Memory.empty(), None, KeptCuts.none()
     for number, frame in enumerate(views, 1):
-        view = read_view(frame, schema, values).pseudonymous(secret)
-        rng = np.random.default_rng([seed, number])
+        view = read_view(frame, schema, values).pseudonymous(maker.secret)
         start = time.perf_counter()
-        grouping = publisher.publish(view, memory, rng)
-        release, group_of_row = build_release(view, grouping, secret, seed, number)
+        made = maker.publish(view, memory, cuts, number)
         seconds = time.perf_counter() - start
-        rows = view.row_digests(secret)
+        rows = view.row_digests(maker.secret)
         memory = publisher.remember(
-            view, grouping, memory.merged(sight(view, rows, group_of_row, number, memory))
+            view, made.grouping, memory.merged(sight(view, rows, made.group, number, memory))
         )
-        values = view.values
-        yield PublishedView(number, view, grouping, release, memory, rows, seconds)
+        values, cuts = view.values, made.cuts
+        yield PublishedView(number, view, made, memory, rows, seconds)
 
 
 class Trail:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from republish.papers import page
+from republish.papers import markdown, page
 from republish.papers.cells import Progress, code_of, files_of, run_cells, seconds_of
 from republish.papers.checks import judge
 from republish.papers.pictures import draw
@@ -91,8 +91,8 @@ def reproduce(
     shown = tuple(_show(figure, studies, out, scale.quick) for figure in paper.figures)
     made = Reproduction(paper, scale, shown, datetime.date.today(), seconds_of(files), code_of(files))
     (out / "index.html").write_text(page.html([made]), encoding="utf-8")
-    (out / page.PAGE).write_text(page.markdown(made), encoding="utf-8")
-    (out / page.CLAIMS).write_text(page.claims(made), encoding="utf-8")
+    (out / markdown.PAGE).write_text(markdown.markdown(made), encoding="utf-8")
+    (out / markdown.CLAIMS).write_text(markdown.claims(made), encoding="utf-8")
     return made
 
 

@@ -1,4 +1,4 @@
-"""tau-safety (A. Anjum's thesis, chapter 4): the experiments of section 4.6, beside m-invariance."""
+"""tau-safety (A. Anjum's thesis, chapter 4): the experiments of section 4.6, beside m-invariance, and section 5.3."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from republish.papers.tau_safety.checks import (
     some_but_below,
 )
 from republish.papers.tau_safety.measurements import (
+    ANGEL,
+    BANGA,
     BASELINE,
     CENSUS,
     MS,
@@ -30,6 +32,9 @@ from republish.papers.tau_safety.measurements import (
     run_cost,
     run_series,
 )
+from republish.papers.tau_safety.perspectives import COUNTERFEITS, PERSPECTIVES
+
+_PUBLISHERS = (PLAIN, TAU, BANGA, ANGEL)
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -38,11 +43,17 @@ def cells(scale: Scale) -> list[Cell]:
     points = list(dict.fromkeys([(M, RATE), *((m, RATE) for m in MS), *((M, rate) for rate in RATES)]))
     asked: list[dict[str, Value]] = [
         {"publisher": publisher, "m": m, "rate": rate, "data": data}
-        for data, (m, rate), publisher in itertools.product((CENSUS, THESIS, SCARCE), points, (PLAIN, TAU))
+        for data, (m, rate), publisher in itertools.product((CENSUS, THESIS, SCARCE), points, _PUBLISHERS)
+        if publisher in (PLAIN, TAU) or data != SCARCE or (m, rate) == (M, RATE)
     ]
     return [
         *(Cell("series", run_series, settings) for settings in asked),
-        *(Cell("cost", run_cost, settings, timed=True) for settings in asked if settings["data"] != SCARCE),
+        *(
+            Cell("cost", run_cost, settings, timed=True)
+            for settings in asked
+            if settings["data"] != SCARCE
+            and (settings["publisher"] in (PLAIN, TAU) or settings["rate"] == RATE)
+        ),
     ]
 
 
@@ -54,10 +65,16 @@ _X_RATE = ("rate", "internal updates a release, of 60,000 rows at first")
 _COUNTERFEITS = ("counterfeits", "counterfeits [% of the release's rows]")
 _ERROR = ("error", "mean relative error [%]")
 _VULNERABLE = ("vulnerable", "cases per 100 people of the first view")
+_AT_RANDOM = (
+    "the thesis says that m-invariance assigns records to buckets at random; ours cuts them so that groups are narrow. "
+    "Dealt by chance, on 10,000 rows of the thesis's columns, it has 1.7 times the penalty and twice the error of "
+    "tau-safety (.463 and .270, 81 and 41 %); as it is, .272 and 29 %."
+)
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
     "its error is nowhere above m-invariance's; in shape if so on average",
     below(TAU, PLAIN),
+    _AT_RANDOM,
 )
 _FASTER = Claim(
     "tau-safety is faster than m-invariance.",
@@ -87,7 +104,7 @@ def _figure(
     *claims: Claim,
     study: str = "series",
 ) -> Figure:
-    return figure(name, title, study, x, y, *claims, where=where)
+    return figure(name, title, study, x, y, *claims, where={**where, "publisher": (PLAIN, TAU)})
 
 
 _EVERY = (
@@ -137,6 +154,7 @@ _EVERY = (
             "The certainty penalty of m-invariance is much higher than that of tau-safety.",
             "at least half as much again at every m; in shape if higher at every m",
             higher(PLAIN, TAU, 1.5),
+            _AT_RANDOM,
         ),
     ),
     _figure(
@@ -161,6 +179,7 @@ _EVERY = (
             "tau-safety loses less information than m-invariance.",
             "its divergence is nowhere above m-invariance's; in shape if so on average",
             below(TAU, PLAIN),
+            _AT_RANDOM,
         ),
     ),
     _figure("Fig. 4.9", "Query error of the tenth release, by m", _X_M, _ERROR, _BY_M, _LOWER),
@@ -274,18 +293,26 @@ _EVERY = (
 )
 
 _SHOWN = {CENSUS: "", THESIS: ", the thesis's columns", SCARCE: ", scarce values"}
+
+
+def _on(one: Figure) -> tuple[str, ...]:
+    """The tables that a figure is shown of: counterfeits also, or only, where values are scarce."""
+    if one.name == COUNTERFEITS:
+        return (SCARCE,)
+    return (CENSUS, THESIS, SCARCE) if one.y == "counterfeits" else (CENSUS, THESIS)
+
+
 FIGURES = tuple(
-    replace(one, name=f"{one.name}{shown}", where={**one.where, "data": data})
-    for one in _EVERY
-    for data, shown in _SHOWN.items()
-    if data != SCARCE or one.y == "counterfeits"
+    replace(one, name=f"{one.name}{_SHOWN[data]}", where={**one.where, "data": data})
+    for one in (*_EVERY, *PERSPECTIVES)
+    for data in _on(one)
 )
 
 PAPER = Paper(
     name="tau-safety",
     title="tau-safety: arbitrary updates",
     citation="A. Anjum: Towards privacy-preserving publication of continuous and dynamic data: spatial indexing and "
-    "bucketization approaches, thesis, Nantes 2013, chapter 4.",
+    "bucketization approaches, thesis, Nantes 2013, chapter 4 and section 5.3.",
     data="Two generated series in place of the thesis's table (Adult: age, capital-gain, fnlwgt; occupation), side by "
     "side: a census of four quasi-identifiers and 50 ranges of income, none of them rare, and, as \"the thesis's "
     'columns", three numbers of 94, 5 and 127 values and 50 occupations, of which thirty are ever rarer, down to '
@@ -298,8 +325,11 @@ PAPER = Paper(
     "wherever they are not varied; Fig. 4.6 to 4.8 are drawn over m. Queries: 1,000 over three quasi-identifiers, "
     "selectivity 5 % where it is not varied, mean relative error. The baseline of counterfeits is the number of "
     "critical absences (Def. 4.13) in tau-safety's series; it is no lower bound, for a signature may be borne by "
-    "fewer groups than before. Time is that of grouping and generalizing, the fastest of three. A quick run takes "
-    "a sixth of the rows and of all changes.",
+    "fewer groups than before. Time is that of grouping and generalizing, the fastest of three. Section 5.3 "
+    "proposes and measures nothing; tau-safe BangA splits the rows of a signature by nested regions, tau-safe "
+    "angelization is tau-safety in two tables with m people alike in a cell, and both are put under the protocol of "
+    "chapter 4. Counts with occupation ask for a range of values too. A quick run takes a sixth of the rows and of all "
+    "changes.",
     cells=cells,
     figures=FIGURES,
 )

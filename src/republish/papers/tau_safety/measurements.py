@@ -19,10 +19,9 @@ from republish.metrics import (
     relative_error,
     true_counts,
 )
-from republish.papers.releases import PublishedView, Trail, publish_all, secret_of
+from republish.papers.releases import InMemory, PublishedView, Trail, publish_all
 from republish.papers.study import Row, Scale
 from republish.publishers import MInvariance, Publisher, TauSafety
-from republish.release.release import build_release
 
 M, RATE, SELECTIVITY = 6, 5_000, 0.05
 MS = (2, 4, 6, 8, 10)
@@ -34,6 +33,7 @@ CENSUS, THESIS = "tau-safety", "thesis"  # presets of the generator
 SCARCE = "thesis, scarce"  # of so few rows that many values are rare
 FEW = 20
 TAU, PLAIN, BASELINE = "tau-safety", "m-invariance", "baseline (critical absences)"
+BANGA, ANGEL = "tau-safe BangA", "tau-safe angelization"  # section 5.3
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def run_series(scale: Scale, *, publisher: str, m: int, rate: int, data: str) ->
         if tenth or (default and (one.number == 1 or one.number % 2 == 0)):
             row["error"] = _error(one, size.queries, SELECTIVITY, scale.seed)
         if tenth:
+            row["value_error"] = _error(one, size.queries, SELECTIVITY, scale.seed, sensitive=True)
             row["divergence"] = kl_divergence(one.release, one.view)
         if tenth and default:
             for share in SELECTIVITIES:
@@ -92,13 +93,10 @@ def run_cost(scale: Scale, *, publisher: str, m: int, rate: int, data: str) -> l
     """Seconds to group and generalize the tenth release, the fastest of some repetitions."""
     size = sizes_of(scale)
     *_, before, last = _published(scale, publisher, m, rate, data, size.tenth)
-    seconds = [last.seconds]
+    seconds, maker = [last.seconds], InMemory(_publisher(publisher, m), scale.seed, _people_k(publisher, m))
     for repetition in range(1, size.repetitions):
         start = time.perf_counter()
-        grouping = _publisher(publisher, m).publish(
-            last.view, before.memory, np.random.default_rng([scale.seed, repetition])
-        )
-        build_release(last.view, grouping, secret_of(scale.seed), repetition)
+        maker.publish(last.view, before.memory, before.made.cuts, repetition)
         seconds.append(time.perf_counter() - start)
     return [{"line": publisher, "seconds": min(seconds)}]
 
@@ -120,17 +118,29 @@ def _published(
         seed=scale.seed,
         columns=protocol.get("columns", "census"),
     )
-    return publish_all(made, _publisher(publisher, m), scale.seed)
+    return publish_all(made, _publisher(publisher, m), scale.seed, _people_k(publisher, m))
 
 
 def _publisher(name: str, m: int) -> Publisher:
-    return TauSafety(m=m, membership="nearest") if name == TAU else MInvariance(m=m, membership="nearest")
+    if name == PLAIN:
+        return MInvariance(m=m, membership="nearest")
+    if name == ANGEL:
+        return TauSafety(m=m, membership="nearest").in_two_tables()
+    return TauSafety(m=m, membership="nearest", partition="bang" if name == BANGA else "gathered")
 
 
-def _error(one: PublishedView, queries: int, selectivity: float, seed: int) -> float:
-    """The mean relative error of range queries in percent."""
-    asked = Workload.random(one.view, queries, DIMENSIONS, selectivity, seed=seed)
-    return 100 * relative_error(true_counts(one.view, asked), estimated_counts(one.release, asked)).mean
+def _people_k(name: str, m: int) -> int | None:
+    """How many people look alike in two tables: as many as in a group of one table."""
+    return m if name == ANGEL else None
+
+
+def _error(
+    one: PublishedView, queries: int, selectivity: float, seed: int, *, sensitive: bool = False
+) -> float:
+    """The mean relative error of range queries in percent, over the `sensitive` value too where asked."""
+    asked = Workload.random(one.view, queries, DIMENSIONS, selectivity, seed=seed, sensitive=sensitive)
+    estimated = estimated_counts(one.made.published, asked)
+    return 100 * relative_error(true_counts(one.view, asked), estimated).mean
 
 
 def _critical_absences(before: PublishedView, now: PublishedView) -> float:

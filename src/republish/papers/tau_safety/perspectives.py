@@ -1,0 +1,109 @@
+"""Section 5.3 of the thesis, which proposes tau-safe BangA and tau-safe angelization, under the protocol of chapter 4.
+
+The thesis expects of both and measures neither: what it says is judged here as a claim.
+"""
+
+from __future__ import annotations
+
+from republish.papers.checks import below
+from republish.papers.study import Axis, Claim, Figure, Value, figure
+from republish.papers.tau_safety.measurements import ANGEL, BANGA, RATE, TAU, M
+
+COUNTERFEITS = "Section 5.3, counterfeits"
+"""The figure that is shown only where values are scarce: elsewhere hardly any are needed."""
+_SHOWN = (TAU, BANGA, ANGEL)
+_M, _TIME = ("m", "m"), ("release", "release")
+_ASKED = "mean relative error [%]"
+
+
+def _figure(name: str, title: str, x: Axis, y: Axis, where: dict[str, Value], *claims: Claim) -> Figure:
+    study = "cost" if y[0] == "seconds" else "series"
+    return figure(name, title, study, x, y, *claims, where={**where, "publisher": _SHOWN})
+
+
+def _substantially(what: str) -> Claim:
+    return Claim(
+        f"Angelization in place of generalization makes a tau-safe release substantially more useful: {what}.",
+        "at every m at most half that of tau-safety; in shape if so on average",
+        below(ANGEL, TAU, 0.5),
+    )
+
+
+def _effective(what: str) -> Claim:
+    return Claim(
+        f"BangA is effective for dynamic data too: {what}.",
+        "at every m at most that of tau-safety; in shape if so on average",
+        below(BANGA, TAU),
+    )
+
+
+PERSPECTIVES = (
+    _figure(
+        "Section 5.3, penalty",
+        "Certainty penalty of the tenth release",
+        _M,
+        ("penalty", "certainty penalty [share of the domain]"),
+        {"rate": RATE, "tenth": True},
+        _substantially("certainty penalty"),
+        _effective("certainty penalty"),
+    ),
+    _figure(
+        "Section 5.3, counts",
+        "Error of counts by quasi-identifiers, tenth release",
+        _M,
+        ("error", _ASKED),
+        {"rate": RATE, "tenth": True},
+        _substantially("error of counts by quasi-identifiers"),
+        _effective("error of counts by quasi-identifiers"),
+    ),
+    _figure(
+        "Section 5.3, counts with occupation",
+        "Error of counts by quasi-identifiers and value, tenth release",
+        _M,
+        ("value_error", _ASKED),
+        {"rate": RATE, "tenth": True},
+        _substantially("error of counts by quasi-identifiers and value"),
+        _effective("error of counts by quasi-identifiers and value"),
+    ),
+    _figure(
+        "Section 5.3, update rate",
+        "Error of counts by quasi-identifiers and value, tenth release, by update rate (m = 6)",
+        ("rate", "internal updates a release, of 60,000 rows at first"),
+        ("value_error", _ASKED),
+        {"m": M, "tenth": True},
+        Claim(
+            "Updates of quasi-identifiers, partitioned with care, need not cost tau-safe BangA usefulness.",
+            "its error is at every rate at most that of tau-safety; in shape if so on average",
+            below(BANGA, TAU),
+        ),
+    ),
+    _figure(
+        COUNTERFEITS,
+        "Counterfeits over time (m = 6)",
+        _TIME,
+        ("counterfeits", "counterfeits [% of the release's values]"),
+        {"m": M, "rate": RATE},
+        Claim(
+            "Places of deleted people are held by new records or counterfeits, as in tau-safety.",
+            "tau-safe BangA needs nowhere more of them; in shape if so on average",
+            below(BANGA, TAU),
+        ),
+        Claim(
+            "Our own: two tables keep the same signatures and need no more counterfeits.",
+            "nowhere more than tau-safety; in shape if so on average",
+            below(ANGEL, TAU),
+        ),
+    ),
+    _figure(
+        "Section 5.3, time",
+        "Time for the tenth release, by m",
+        _M,
+        ("seconds", "time [s]"),
+        {"rate": RATE},
+        Claim(
+            "BangA is efficient for dynamic data too; at worst re-partitioning costs time.",
+            "at every m it takes at most the time of tau-safety; in shape if so on average",
+            below(BANGA, TAU),
+        ),
+    ),
+)
