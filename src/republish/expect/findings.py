@@ -10,7 +10,7 @@ import numpy as np
 
 from republish.arrays import FloatArray
 from republish.expect.limits import AT_LEAST, REFUSE, Expect
-from republish.expect.margins import Margin, Margins
+from republish.expect.margins import ColumnMargin, Margins
 from republish.schema.column_names import listed
 
 ENOUGH = 100
@@ -63,7 +63,7 @@ def compare(view: Margins, last: Margins | None, expect: Expect) -> tuple[Deviat
     return (*each, *_types(expect, both))
 
 
-def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator[Deviation]:
+def _of_column(expect: Expect, name: str, now: ColumnMargin, then: ColumnMargin) -> Iterator[Deviation]:
     column = f"column {listed([name])}"
     share, before = now.missing / now.cells, then.missing / then.cells
     says = f"{column}: {share:.1%} of the cells are missing, {before:.1%} in the last view"
@@ -84,7 +84,7 @@ def _of_column(expect: Expect, name: str, now: Margin, then: Margin) -> Iterator
         yield from found_of(expect, "units", max(factor, 1 / factor), says, name)
 
 
-def _types(expect: Expect, both: dict[str, tuple[Margin, Margin]]) -> Iterator[Deviation]:
+def _types(expect: Expect, both: dict[str, tuple[ColumnMargin, ColumnMargin]]) -> Iterator[Deviation]:
     others = {
         name: (now.looks, then.looks)
         for name, (now, then) in both.items()
@@ -96,7 +96,7 @@ def _types(expect: Expect, both: dict[str, tuple[Margin, Margin]]) -> Iterator[D
     yield from found_of(expect, "types", len(others), f"{said}; check how they are written")
 
 
-def _shift(now: Margin, then: Margin) -> float:
+def _shift(now: ColumnMargin, then: ColumnMargin) -> float:
     """The total variation between two columns of labels, less what two draws of one distribution show on average."""
     assert now.labels is not None and then.labels is not None
     names = sorted({*now.labels, *then.labels})

@@ -25,7 +25,7 @@ _MOST = 1_000
 
 
 @dataclass(frozen=True)
-class Margin:
+class ColumnMargin:
     """Cells of a column, those missing, what the others look like, and how many there are of each.
 
     `labels` counts texts; `sizes` counts numbers by sign and size, in steps of a ninth; `None` where neither is kept.
@@ -67,12 +67,12 @@ class Margins:
     """The margins of a view by column; a column that the source does not have any more is not among them."""
 
     rows: int
-    columns: Mapping[str, Margin]
+    columns: Mapping[str, ColumnMargin]
 
     @classmethod
     def of(cls, view: Microdata) -> Margins:
         """The margins of a view, or of a part of one."""
-        schema, columns = view.schema, dict[str, Margin]()
+        schema, columns = view.schema, dict[str, ColumnMargin]()
         for axis, points in zip(view.axes, view.points, strict=True):
             columns[axis.column.name] = _of_axis(axis, points)
         if schema.sensitive is not None:
@@ -106,50 +106,50 @@ class Margins:
     def from_document(cls, document: Mapping[str, Any]) -> Margins:
         """The margins that were kept."""
         columns = {
-            name: Margin(**one | ({"sizes": dict(one["sizes"])} if "sizes" in one else {}))
+            name: ColumnMargin(**one | ({"sizes": dict(one["sizes"])} if "sizes" in one else {}))
             for name, one in document["columns"].items()
         }
         return cls(document["rows"], columns)
 
 
-def _of_axis(axis: Axis, points: FloatArray) -> Margin:
+def _of_axis(axis: Axis, points: FloatArray) -> ColumnMargin:
     there = points[points > MISSING]
     missing = len(points) - len(there)
     if isinstance(axis.column, Date):
-        return Margin(len(points), missing, DATES)
+        return ColumnMargin(len(points), missing, DATES)
     if not axis.labels and isinstance(axis.column, Number):
-        return Margin(len(points), missing, NUMBERS, sizes=_sizes(there))
+        return ColumnMargin(len(points), missing, NUMBERS, sizes=_sizes(there))
     counts = np.bincount(there.astype(np.int64), minlength=len(axis.labels))
     return _of_labels(pl.Series(axis.labels, dtype=pl.String), counts, missing)
 
 
-def _of_codes(view: Microdata) -> Margin:
+def _of_codes(view: Microdata) -> ColumnMargin:
     counts = np.bincount(view.codes, minlength=len(view.values))
     null = view.values.is_null().to_numpy()
     missing = int(counts[null].sum())
     values, counts = view.values.filter(pl.Series(~null)), counts[~null]
     if isinstance(view.schema.sensitive, Date):
-        return Margin(view.rows, missing, DATES)
+        return ColumnMargin(view.rows, missing, DATES)
     if isinstance(view.schema.sensitive, Number):
-        return Margin(view.rows, missing, NUMBERS, sizes=_sizes(values.to_numpy(), counts))
+        return ColumnMargin(view.rows, missing, NUMBERS, sizes=_sizes(values.to_numpy(), counts))
     return _of_labels(as_text(values), counts, missing)
 
 
-def _of_labels(labels: pl.Series, counts: Any, missing: int) -> Margin:
+def _of_labels(labels: pl.Series, counts: Any, missing: int) -> ColumnMargin:
     there = counts > 0
     found = dict(zip(labels.filter(pl.Series(there)).to_list(), counts[there].tolist(), strict=True))
-    return Margin(int(counts.sum()) + missing, missing, _looks(pl.Series(list(found))), found)
+    return ColumnMargin(int(counts.sum()) + missing, missing, _looks(pl.Series(list(found))), found)
 
 
-def _of_cells(column: pl.Series) -> Margin:
+def _of_cells(column: pl.Series) -> ColumnMargin:
     filled = column.drop_nulls()
     rows, missing, looks = len(column), column.null_count(), _looks(filled)
     if looks == NUMBERS:
-        return Margin(rows, missing, looks, sizes=_sizes(filled.cast(pl.Float64).to_numpy()))
+        return ColumnMargin(rows, missing, looks, sizes=_sizes(filled.cast(pl.Float64).to_numpy()))
     counts = filled.cast(pl.String).value_counts(name="rows")
     if counts.height > _MOST:
-        return Margin(rows, missing, looks)
-    return Margin(rows, missing, looks, dict(counts.rows()))
+        return ColumnMargin(rows, missing, looks)
+    return ColumnMargin(rows, missing, looks, dict(counts.rows()))
 
 
 def _looks(cells: pl.Series) -> str | None:
@@ -181,12 +181,12 @@ def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
     return dict(bins.group_by("bin").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0).sort("bin").rows())
 
 
-def _merged(parts: Sequence[Margin]) -> Margin:
+def _merged(parts: Sequence[ColumnMargin]) -> ColumnMargin:
     looks = {part.looks for part in parts if part.looks is not None}
     filled = [part for part in parts if part.looks is not None]
     alike = len(looks) == 1
     labels = _sum(part.labels for part in filled) if alike else None
-    return Margin(
+    return ColumnMargin(
         sum(part.cells for part in parts),
         sum(part.missing for part in parts),
         looks.pop() if alike else TEXTS if looks else None,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from republish.queries import Count, Counts, Workload
 
 
-class Answers:
+class Answering:
     """Counts, tables and regressions of a release."""
 
     def count(self, where: str = "", suppressed: int = 0) -> Count:

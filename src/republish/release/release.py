@@ -23,7 +23,7 @@ from republish.arrays import FloatArray, IntArray
 from republish.grouping import Grouping
 from republish.hooks import html_of
 from republish.microdata import FLAT, INTERVAL, TREE, Axis, Microdata
-from republish.release.answers import Answers
+from republish.release.answers import Answering
 from republish.release.cells import (
     ALL_MISSING,
     NONE_MISSING,
@@ -45,7 +45,7 @@ _BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Release(Answers):
+class Release(Answering):
     """The rows of a release with their group (1, 2, ...), one cell a group and quasi-identifier.
 
     `rest` holds the insensitive columns and the sensitive one, row by row; `counterfeits[g - 1]` says

@@ -27,7 +27,7 @@ from republish.errors import LedgerError, ViewError
 from republish.grouping import Grouping, Snapshots
 from republish.hooks import html_of
 from republish.microdata import Microdata
-from republish.release.answers import Answers
+from republish.release.answers import Answering
 from republish.release.domains import Scales
 from republish.release.grouped_table import GroupedTable
 from republish.release.r_script import R_SCRIPT, r_script
@@ -51,7 +51,7 @@ BATCH, COUNT, AS_OF, WAITING = "batch", "count", "as_of", "waiting"
 
 
 @dataclass(frozen=True)
-class TwoTableRelease(Answers):
+class TwoTableRelease(Answering):
     """People in groups of alike quasi-identifiers, the batch of each (1, 2, ..., 0 for none), and the batches.
 
     The groups of `people` are cells, and nobody in it is a counterfeit; those of `values` are batches, with one row for

@@ -30,7 +30,7 @@ LABELS = {
 """What a report says of who publishes to whom, for what, and who answers for it; beside the title."""
 
 
-class Reason(NamedTuple):
+class VerdictReason(NamedTuple):
     """One reason for or against a signature, and what to do about it."""
 
     mark: str
@@ -56,14 +56,14 @@ def signing(facts: SeriesFacts, sought: Sequence[Assessment]) -> dict[str, Any]:
     }
 
 
-def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictReason]:
     if not facts.releases:
         first = f"Try a first view: `republish publish {facts.name} VIEW.csv --dry-run` shows what would come of it."
-        return [Reason(UNKNOWN, "Nothing has been published.", first)]
+        return [VerdictReason(UNKNOWN, "Nothing has been published.", first)]
     found = [*_of_records(facts), *_of_method(facts), *_of_attacks(facts, sought)]
     if facts.gate is None:
         found.append(
-            Reason(
+            VerdictReason(
                 HOLDS,
                 "",
                 "Without a gate nothing refuses a release from which too much could be found out: set one.",
@@ -71,33 +71,41 @@ def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
         )
     if all(one.mark == HOLDS for one in found):
         found.append(
-            Reason(HOLDS, "", "Make the attacks again after the next release: the risk can grow with each.")
+            VerdictReason(
+                HOLDS, "", "Make the attacks again after the next release: the risk can grow with each."
+            )
         )
     return found
 
 
-def _of_records(facts: SeriesFacts) -> list[Reason]:
+def _of_records(facts: SeriesFacts) -> list[VerdictReason]:
     """What the ledger says of promises and of the gate."""
     repair = f"Run `republish verify {facts.name}`, and restore what it names from a backup before you publish again."
-    found = [Reason(BROKEN, f"{problem[:1].upper()}{problem[1:]}.", repair) for problem in facts.problems]
+    found = [
+        VerdictReason(BROKEN, f"{problem[:1].upper()}{problem[1:]}.", repair) for problem in facts.problems
+    ]
     broken = [release.number for release in facts.releases if not release.holds]
     if broken:
         listed = ", ".join(map(str, broken))
-        found.append(Reason(BROKEN, f"A promise did not hold when release {listed} was published.", repair))
+        found.append(
+            VerdictReason(BROKEN, f"A promise did not hold when release {listed} was published.", repair)
+        )
     if not found:
         checks = sum(len(release.checks) for release in facts.releases)
         found.append(
-            Reason(HOLDS, f"All {checks:,} checks of promises held when the releases were published.", "")
+            VerdictReason(
+                HOLDS, f"All {checks:,} checks of promises held when the releases were published.", ""
+            )
         )
     return found
 
 
-def _of_method(facts: SeriesFacts) -> list[Reason]:
+def _of_method(facts: SeriesFacts) -> list[VerdictReason]:
     """A method that promises nothing over a series is no method for one."""
     if facts.publisher["protects_series"] or len(facts.releases) < 2:
         return []
     return [
-        Reason(
+        VerdictReason(
             BROKEN,
             f"{facts.publisher['name']} promises nothing over a series, and {len(facts.releases)} releases are out.",
             "Publish no further release in this way. Begin a series that protects all releases together, and adopt "
@@ -106,18 +114,18 @@ def _of_method(facts: SeriesFacts) -> list[Reason]:
     ]
 
 
-def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictReason]:
     """What the strongest adversary finds who was measured on the series as it is."""
     if facts.sensitive is None:
         return [
-            Reason(
+            VerdictReason(
                 LOOK, "There is no sensitive column, so no attack says what releases give away together.", ""
             )
         ]
     if not sought:
         make = f"Attack the series: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
         return [
-            Reason(
+            VerdictReason(
                 UNKNOWN,
                 "No attack was made on the series as it is now, so nobody knows what it gives away.",
                 make,
@@ -126,7 +134,7 @@ def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason
     return [*_not_made(facts, sought), _strongest(facts, sought)]
 
 
-def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
+def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictReason]:
     """Attacks that need nothing but the releases, could be made, and were not: by nobody and not by the gate."""
     made = {name for one in sought for name in (*one.found, *one.left_out)}
     made |= set(facts.gate["attacks"]) if facts.gate is not None else set()
@@ -136,10 +144,10 @@ def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Reason]:
     make = (
         f"Make all attacks: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
     )
-    return [Reason(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
+    return [VerdictReason(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
 
 
-def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
+def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> VerdictReason:
     """Whom the strongest attack determines, of whom it cannot tell, and of whom it is nearly sure."""
     one = strongest_first(sought)[0]
     assert one.strongest is not None
@@ -153,7 +161,7 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
             if limit is not None
             else ", and no gate says how many are too many"
         )
-        return Reason(
+        return VerdictReason(
             LOOK if within else FOUND,
             f"The strongest attack measured, {one.strongest}, determines {whom}{allowed}.",
             "What is out cannot be called back. Publish no further release like these: larger groups or another "
@@ -163,8 +171,10 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> Reason:
     sure = f"The strongest attack measured, {one.strongest}, determines nobody of {last.people:,} people"
     if undecided:
         more = f"{sure}, and cannot tell of {undecided:,}."
-        return Reason(LOOK, more, "Give the attack more time, or ask whether so many may be determined.")
+        return VerdictReason(
+            LOOK, more, "Give the attack more time, or ask whether so many may be determined."
+        )
     if last.above_nine_tenths:
         more = f"{sure}, and is surer than .9 of {percent(last.above_nine_tenths)}."
-        return Reason(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
-    return Reason(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")
+        return VerdictReason(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
+    return VerdictReason(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")
