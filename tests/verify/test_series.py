@@ -49,7 +49,7 @@ def publish(root: Path, claims: Publisher, *weeks: tuple[pl.DataFrame, dict[str,
     series = Series.create(root / "s", SCHEMA, claims, seed=1)
     object.__setattr__(series.policy, "publisher", scripted(claims, *(groups for _, groups in weeks)))
     for view, _ in weeks:
-        series.publish(view)
+        series.publish(view, meant=["same-view"])
     return series
 
 
