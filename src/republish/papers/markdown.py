@@ -52,7 +52,7 @@ def markdown(made: Reproduction) -> str:
         lines += [f"## {figure.name}" if figure.title in titles else f"## {figure.name}: {figure.title}", ""]
         titles.add(figure.title)
         if shown.picture is not None:
-            lines += [f"![{figure.name}]({shown.picture.name})", ""]
+            lines += [f"![Plot]({shown.picture.name})", ""]
         lines += [*_verdicts(shown), ""]
         for text in remarks(made, shown):
             first = said.setdefault(text, figure.name)
