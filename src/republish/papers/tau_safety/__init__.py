@@ -68,7 +68,7 @@ _VULNERABLE = ("vulnerable", "cases per 100 people of the first view")
 _AT_RANDOM = (
     "the thesis says that m-invariance assigns records to buckets at random; ours cuts them so that groups are narrow. "
     "Dealt by chance, on 10,000 rows of the thesis's columns, it has 1.7 times the penalty and twice the error of "
-    "tau-safety (.463 and .270, 81 and 41 %); as it is, .272 and 29 %."
+    "tau-safety (.463 and .270, 81 and 41 %)."
 )
 _LOWER = Claim(
     "tau-safety answers queries more precisely than m-invariance.",
@@ -80,8 +80,7 @@ _FASTER = Claim(
     "tau-safety is faster than m-invariance.",
     "nowhere slower; in shape if so on average",
     below(TAU, PLAIN),
-    "the thesis wrote its own m-invariance, without its authors' program; ours shares every kernel with tau-safety, "
-    "which has more to do.",
+    "the thesis wrote its own m-invariance; ours shares every kernel with tau-safety, which has more to do.",
 )
 _MORE = Claim(
     "m-invariance needs more counterfeits than tau-safety.",
