@@ -52,7 +52,7 @@ def markdown(made: Reproduction) -> str:
         lines += [f"## {figure.name}" if figure.title in titles else f"## {figure.name}: {figure.title}", ""]
         titles.add(figure.title)
         if shown.picture is not None:
-            lines += [f"![{figure.name}]({shown.picture.name})", ""]
+            lines += [f"![Plot]({shown.picture.name})", ""]
         lines += [*_verdicts(shown), ""]
         for text in remarks(made, shown):
             first = said.setdefault(text, figure.name)
@@ -96,11 +96,10 @@ def _verdicts(shown: FigureResult) -> list[str]:
     if found[Outcome.HOLDS] == len(shown.judged):
         return ["Its claim holds." if len(shown.judged) == 1 else f"All {len(shown.judged)} claims hold."]
     counts = ", ".join(f"{found[verdict]} {verdict.value}" for verdict in Outcome if found[verdict])
-    named = (Outcome.FAILS, Outcome.OTHER)
     others = [
         f"- *{one.finding.verdict.value}*: {one.claim.says}"
         for one in shown.judged
-        if one.finding.verdict in named
+        if one.finding.verdict is Outcome.FAILS
     ]
     many = "claim" if len(shown.judged) == 1 else "claims"
     return [f"{len(shown.judged)} {many}: {counts}.", *([""] if others else []), *others]

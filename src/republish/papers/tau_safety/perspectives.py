@@ -23,7 +23,7 @@ def _figure(name: str, title: str, x: Axis, y: Axis, where: dict[str, Value], *c
 
 def _substantially(what: str) -> Claim:
     return Claim(
-        f"Angelization in place of generalization makes a tau-safe release substantially more useful: {what}.",
+        f"Angelization makes a tau-safe release substantially more useful: {what}.",
         "at every m at most half that of tau-safety; in shape if so on average",
         below(ANGEL, TAU, 0.5),
     )
@@ -53,8 +53,8 @@ PERSPECTIVES = (
         _M,
         ("error", _ASKED),
         {"rate": RATE, "tenth": True},
-        _substantially("error of counts by quasi-identifiers"),
-        _effective("error of counts by quasi-identifiers"),
+        _substantially("counts"),
+        _effective("counts"),
     ),
     _figure(
         "Section 5.3, counts with occupation",
@@ -62,8 +62,8 @@ PERSPECTIVES = (
         _M,
         ("value_error", _ASKED),
         {"rate": RATE, "tenth": True},
-        _substantially("error of counts by quasi-identifiers and value"),
-        _effective("error of counts by quasi-identifiers and value"),
+        _substantially("counts with the value"),
+        _effective("counts with the value"),
     ),
     _figure(
         "Section 5.3, update rate",
@@ -72,7 +72,7 @@ PERSPECTIVES = (
         ("value_error", _ASKED),
         {"m": M, "tenth": True},
         Claim(
-            "Updates of quasi-identifiers, partitioned with care, need not cost tau-safe BangA usefulness.",
+            "Tau-safe BangA stays useful, however many quasi-identifiers are updated.",
             "its error is at every rate at most that of tau-safety; in shape if so on average",
             below(BANGA, TAU),
         ),
