@@ -62,6 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("query s 1 --crosstab age --bins 40,60", "query-crosstab"),
         ("attack s --attack intersection", "attack"),
         ("report s -o r.md", "report"),
+        ("read s/releases/0001", "read-release"),
+        ("read two/releases/0001 -o people.csv --midpoints", "read-table"),
         ("backup s s.tar", "backup"),
         ("publish s data/views/002.csv", "error"),
         ("publish s", "error"),

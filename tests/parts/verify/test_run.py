@@ -481,7 +481,7 @@ def test_the_command_verifies_with_an_engine(
         ],
     )
     assert asked == [EngineOptions("spark", "local[2]", 20)]
-    alike(json.loads(done.stdout), expected)
+    alike(json.loads(done.stdout), {"schema_version": 1, "command": "verify", **expected})
     swap_groups(series, 2)
     assert CliRunner().invoke(app, ["verify", str(series.root), "--engine", "spark"]).exit_code == 1
 
