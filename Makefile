@@ -15,7 +15,8 @@ LEAVE    ?=
 EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter postgres,$(LEAVE)),,$(if $(INITDB),$(POSTGRES)))
 
 # Bytecode is kept even where the environment forbids it: every process that a test starts would compile all modules anew.
-PYTEST   := PYTHONDONTWRITEBYTECODE= REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+# Two processes share the cores; threads of linear algebra would only wait for each other.
+PYTEST   := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
   reproduce results chromium r java postgres lint format clean
