@@ -63,7 +63,7 @@ def command(*arguments: object) -> Said:
         except SystemExit as ended:
             code = int(ended.code or 0)
         except BaseException as problem:
-            code, escaped = 99, f"\nTraceback: {type(problem).__name__}"
+            code, escaped = -1, f"\nTraceback: {type(problem).__name__}"
         finally:
             sys.argv = before
         sys.stdout.flush()

