@@ -79,7 +79,7 @@ def test_no_view_of_an_earlier_release_is_needed_and_all_are_to_judge_again(
 def test_a_release_without_newcomers_passes(tmp_path: Path) -> None:
     made = series(tmp_path, BY_VALUES[0], Gate(attacks=("swap",), max_told_apart=1.0, exchanged="newcomers"))
     for _ in range(2):
-        made.publish(VIEWS[0])
+        made.publish(VIEWS[0], meant=["same-view"])
     assert verdict_from(made.records[1].payload["gate"]).found[0].summary.people == 0
     assert made.verify().holds
 

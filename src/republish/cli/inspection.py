@@ -52,7 +52,7 @@ def history(series: Folder, as_json: Json = False) -> None:
             "release": entry.release,
             "digest": entry.digest,
             **{key: entry.payload[key] for key in ("changes", "reason") if key in entry.payload},
-            "what": made[entry.seq].sentence() if entry.seq in made else _what(entry.payload),
+            "what": made[entry.seq].change() if entry.seq in made else _what(entry.payload),
         }
         for entry in opened.ledger.entries()
         if entry.kind not in ("release", "adopt")

@@ -155,7 +155,7 @@ def publish(
         )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not how.as_json:
-        _say_published(done, opened, dry_run)
+        _say_published(done, opened, dry_run, options.hold_newcomers)
         if written is not None:
             say(f"  table: {written.table}, {number(written.rows)} rows")
     if failure is not None:
@@ -165,7 +165,10 @@ def publish(
     raise typer.Exit(1 if done.gate is not None and not done.gate.passed else 0)
 
 
-def _say_published(done: Published, series: Series, dry_run: bool) -> None:
+_TOO_FEW = "they are too few, or may not share a set of values that a new value could hide in (newcomers)"
+
+
+def _say_published(done: Published, series: Series, dry_run: bool, held: bool) -> None:
     from republish.publishing.limits import takes_returns_for_new
 
     say(f"release {done.number} as of {done.as_of}" + (" (dry run, nothing was written)" if dry_run else ""))
@@ -178,10 +181,8 @@ def _say_published(done: Published, series: Series, dry_run: bool) -> None:
     )
     kept = series.policy.publisher.keeps_counts
     if done.waiting:
-        say(
-            f"  {number(done.waiting)} people wait for a later release: they are too few, or may not share a set of "
-            "values that a new value could hide in (newcomers)"
-        )
+        why = "they are new, and held" if held else _TOO_FEW
+        say(f"  {number(done.waiting)} people wait for a later release: {why}")
     if done.suppressed > 0.05 * done.rows and not words_on_retired(done.as_dict()):
         left_out = "the rows are left out" if done.two_tables is None else "the people are in no batch"
         left_out = "the people are not counted yet" if kept else left_out
@@ -274,7 +275,7 @@ class AmendOptions:
     absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
     recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
     gate: str | None = option(
-        None, 'Settings of the gate from now on: "max_determined=0.02"; none takes one away.'
+        None, 'Settings of the gate from now on: "max_determined=0.01,compromised=0.04"; none takes one away.'
     )
     reason: str = option(
         "", "Why, for ledger and report; no names. --hierarchy and a tighter gate need none."
@@ -297,8 +298,12 @@ def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
         *(absent_change(name) for name in options.absent or ()),
         *(recode_change(*pair) for pair in assignments(options.recode or [], "--recode").items()),
     ]
-    if not leaves and not changes and options.gate is None:
-        raise PolicyError("say what to amend: --hierarchy, --drop, --rename, --absent, --recode or --gate")
+    kinds = sum((bool(leaves), bool(changes), options.gate is not None))
+    if kinds != 1:
+        raise PolicyError(
+            "say what to amend, one of these in a command: hierarchies (--hierarchy), columns (--drop, --rename, "
+            f"--absent, --recode) or the gate (--gate); found {kinds or 'none'} of them"
+        )
     added, sentences = {}, []
     with telling(opened):
         for column, file in leaves.items():

@@ -50,11 +50,15 @@ class GateAmendment:
         after = None if self.after is None else self.after.document()
         return {"gate": after, "loosened": list(self.loosened), "reason": self.reason}
 
-    def sentence(self) -> str:
-        """What became of the gate, in a line."""
+    def change(self) -> str:
+        """What became of the gate."""
         how = f"loosened ({', '.join(self.loosened)})" if self.loosened else "tightened"
         now = "there is none any more" if self.after is None else self.after.sentence()
-        return f"the gate was {how}: {now}" + (f". Reason: {self.reason}" if self.reason else "")
+        return f"the gate was {how}: {now}"
+
+    def sentence(self) -> str:
+        """What became of the gate and why, in a line."""
+        return self.change() + (f". Reason: {self.reason}" if self.reason else "")
 
 
 def _is_looser(name: str, before: Gate, after: Gate) -> bool:

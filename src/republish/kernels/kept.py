@@ -19,7 +19,9 @@ __all__ = ["PACKAGE", "cache_folder", "contents", "is_kept", "place_of"]
 PACKAGE = Path(__file__).parent.parent
 _COMPILER = Path(__file__).with_name("compiled.py")
 _HERE = "republish.kernels"  # decides when kernels are compiled, not to what
-_IMPORTED = re.compile(r"^(?:from (republish[.\w]*) import \(?([^)]*?)\)?$|import (republish[.\w]*))", re.M)
+_IMPORTED = re.compile(
+    r"^(?:from (republish[.\w]*) import (?:\(([^)]*)\)|([^(\n]*))|import (republish[.\w]*))", re.M
+)
 
 
 def cache_folder() -> Path:
@@ -75,11 +77,9 @@ def _imported(file: Path) -> list[Path]:
     """The modules of the package that a module imports from."""
     text = file.read_text(encoding="utf-8")
     names: set[str] = set()
-    for module, imported, plain in _IMPORTED.findall(text):
-        names |= {
-            module or plain,
-            *(f"{module}.{name.split()[0]}" for name in imported.split(",") if name.strip()),
-        }
+    for module, several, few, plain in _IMPORTED.findall(text):
+        imported = (name.split()[0] for name in (several or few).split(",") if name.strip())
+        names |= {module or plain, *(f"{module}.{name}" for name in imported)}
     places = [PACKAGE.joinpath(*name.split(".")[1:]) for name in names if not name.startswith(_HERE)]
     files = [option for place in places for option in (place.with_suffix(".py"), place / "__init__.py")]
     return sorted(path for path in files if path.is_file() and path != PACKAGE / "__init__.py")

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from republish.arrays import BoolArray
@@ -345,15 +346,18 @@ def publish(
         head, records = ledger.head, series.records
         require_correctable(options.corrects, records)
         last = records[-1].payload["as_of"] if records else None
-        as_of = moment_of(options.as_of, last, options.corrects is not None)
+        dated = partial(moment_of, options.as_of, last, options.corrects is not None)
+        if options.as_of != last:  # else it may be a job that runs again, with nothing new
+            dated()
         require_another_release(series.policy, records, series.root)
 
         def released(told: ReleaseOptions) -> Published:
             maker = make(series, told, progress or (lambda _: None))
             with maker.open:
                 found = maker.read(view)
-                found = replace(found, same=is_of_last(maker.view_digest, records))
-                expected = _expected(maker, found)
+                same = is_of_last(maker.view_digest, ledger.entries())
+                expected = _expected(maker, replace(found, same=same))
+                as_of = dated()
                 crash_points.reach("view-read")
                 maker.group()
                 crash_points.reach("grouped")

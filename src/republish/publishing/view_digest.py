@@ -6,7 +6,7 @@ learns from it whether two views were the same, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from republish.secret import Secret
 from republish.sources.values import as_text
 
 if TYPE_CHECKING:
-    from republish.ledger import Entry
+    from republish.ledger.entries import LedgerEntries
 
 KEY = "view_digest"
 """Where the ledger keeps it with a release; releases of earlier versions have none, nor do adopted ones."""
@@ -55,9 +55,10 @@ def digest_of(total: tuple[int, int], rows: int, secret: Secret) -> str:
     return secret.digest("view", rows, *total)
 
 
-def is_of_last(digest: str, records: Sequence[Entry]) -> bool:
-    """Whether the last release was made of the view with this digest."""
-    return bool(records) and records[-1].payload.get(KEY) == digest
+def is_of_last(digest: str, entries: LedgerEntries) -> bool:
+    """Whether the last release was made of the view with this digest, and is in force."""
+    last = entries.releases[-1] if entries.releases else None
+    return last is not None and last.release not in entries.withdrawn and last.payload.get(KEY) == digest
 
 
 def _words(column: pl.Series, name: str, secret: Secret) -> WordArray:

@@ -54,17 +54,21 @@ class Cells:
         return np.equal(self.missing, NONE_MISSING)
 
     def penalty(self) -> FloatArray:
-        """Normalized certainty penalty of every group: 0 for one value, 1 for `*`."""
+        """Normalized certainty penalty of every group: 0 for one value, 1 for `*`.
+
+        Cells that are kept over a series may be wider than all that is left in the view: the widest says nothing then.
+        """
         loss: FloatArray = (self.missing == SOME_MISSING).astype(np.float64)
         said, width = self.said, self.axis.width
         extent = self.high[said] - self.low[said]
         if self.axis.kind_code == INTERVAL:
+            width = max(width, float(extent.max(initial=0.0)))
             loss[said] = extent / width if width > 0 else 0.0
         elif self.axis.kind_code == TREE:
             loss[said] = np.where(extent > 0, (extent + 1) / width, 0.0)
         else:
             held = np.diff(self.offsets)[said]
-            loss[said] = np.where(held > 1, held / width, 0.0)
+            loss[said] = np.where(held > 1, held / max(width, held.max(initial=1)), 0.0)
         return loss
 
     def cover(self, group: IntArray, coordinates: FloatArray) -> BoolArray:

@@ -66,7 +66,8 @@ def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictRe
             VerdictReason(
                 HOLDS,
                 "",
-                "Without a gate nothing refuses a release from which too much could be found out: set one.",
+                "Without a gate nothing refuses a release from which too much could be found out: set one with "
+                '`republish amend SERIES --gate "max_determined=0.01,compromised=0.04"`.',
             )
         )
     if all(one.mark == HOLDS for one in found):

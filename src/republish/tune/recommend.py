@@ -274,10 +274,8 @@ def _best(
             f"({first.publisher.name}) {first.worst:.1%}",
         )
     if situation.order:
-        best = min(
-            (line for line in lines if line.form is not None and not line.refused),
-            key=lambda line: line.worst,
-        )
+        usable = [line for line in lines if line.form is not None and not line.refused]
+        best = min(usable, key=lambda line: line.worst, default=first)
         return best, (
             f"outsiders know how values follow each other: of what was tried {best.publisher.name} gives least away "
             f"at worst, {best.worst:.1%}",

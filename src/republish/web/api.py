@@ -260,7 +260,9 @@ def _downloads(api: APIRouter, desk: Desk) -> None:
     def offer(file: str) -> None:
         suffix = file.rpartition(".")[2]
         media = _MEDIA[suffix].partition(";")[0]
-        schema = {"type": "object"} if suffix == "json" else {"type": "string", "format": "binary"}
+        schema = (
+            {"type": "object"} if suffix in ("json", "jsonld") else {"type": "string", "format": "binary"}
+        )
 
         @api.get(
             f"/series/{{name}}/releases/{{number}}/{file}",

@@ -113,7 +113,7 @@ def weeks(*ages: dict[str, int], cars: dict[str, str] | None = None) -> list[pl.
 def series_of(tmp_path: Path, views: list[pl.DataFrame], form: TwoTables | None) -> Series:
     series = Series.create(tmp_path / "s", ONE, Mondrian(2), seed=1, one_table=True, form=form)
     for week, view in enumerate(views, start=1):
-        series.publish(view, as_of=f"2026-03-{week:02d}", meant=("new-people", "fewer-rows"))
+        series.publish(view, as_of=f"2026-03-{week:02d}", meant=("new-people", "fewer-rows", "same-view"))
     return series
 
 

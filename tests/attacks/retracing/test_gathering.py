@@ -93,7 +93,7 @@ def test_a_release_is_looked_at_alone_and_once(tmp_path: Path) -> None:
 def test_rows_of_nobody_in_a_later_release_belong_to_nobody(tmp_path: Path) -> None:
     views = [people(12, 3, 1), people(12, 3, 1), people(12, 3, 1).filter(~pl.col("id").is_in(["p0", "p4"]))]
     series = Series.create(tmp_path / "series", SCHEMA, TauSafety(m=3, membership="nearest"), seed=1)
-    made = [series.publish(view) for view in views]
+    made = [series.publish(view, meant=["same-view"]) for view in views]
     assert made[-1].counterfeits > 0
     (found,) = attack(series, Adversary(), ["gathering"], views=views)
     assert [part.people for part in found.by_release] == [12, 12, 10]

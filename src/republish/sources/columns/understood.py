@@ -16,7 +16,7 @@ from republish.errors import SchemaError, ViewError
 from republish.schema import Number
 from republish.schema.column_names import listed, require_names
 from republish.schema.dialect import ISO, USUAL, Dialect
-from republish.sources.columns.missing_codes import number_codes, text_codes
+from republish.sources.columns.missing_codes import AMONG_VALUES, number_codes, text_codes
 from republish.sources.columns.spelling import day_texts, number_texts, without_codes
 from republish.sources.files.detected import detected
 from republish.sources.postgres import is_database
@@ -190,7 +190,7 @@ class _Texts:
         every = list(dict.fromkeys(code for codes in found.values() for code in codes))
         for code in every:
             held = [name for name, texts in self.different.items() if bool((texts == code).any())]
-            if all(code in found[name] for name in held):
+            if code not in AMONG_VALUES and all(code in found[name] for name in held):
                 self.missing.append(code)
             else:
                 for name in held:
