@@ -236,13 +236,13 @@ def _amount(views: Sequence[Microdata], read: PastViews) -> str:
 def _candidates(found: Recommendation, share: float, knowledge: Knowledge | None) -> tuple[TriedPolicy, ...]:
     """What is recommended so far, and what else might be published in such a situation."""
     m = max(2, min(4, int(1 / share)))
-    k = found.form.k if found.form is not None else getattr(found.publisher, "k", _FORM.k)
+    k = found.form.k if found.form is not None else parameters_of(found.publisher).get("k", _FORM.k)
     more = range(m, m + 3) if found.answers.one_table else (m,)  # safer, with more rows faked
     others = [TriedPolicy(made, None) for m in more for made in (TauSafety(m), Cohorts(m))]
     others.append(TriedPolicy(Mondrian(k), None))
     if knowledge is not None:
         others.insert(0, TriedPolicy(JSReduce(knowledge=knowledge), found.form or _FORM))
-    if isinstance(found.publisher, Mondrian):
+    if not found.publisher.series_promises:
         others = [TriedPolicy(ValueBlind(size=60, m=2), _FORM), *others[:-1]]
     return TriedPolicy(found.publisher, found.form), *others
 

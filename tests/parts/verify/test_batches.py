@@ -55,7 +55,7 @@ def test_forgotten_people_are_nobody_in_parts_too(tmp_path: Path) -> None:
     series = published(tmp_path / "s", "open", [Here(parts=3)] * 5)
     forget(series, views_of(400, 5, 1)[0].select("id")[:7])
     alike(without_bound(series, None), without_bound(series, Here(parts=3)))
-    series.publish(views_of(400, 5, 1)[4], as_of="2026-03-09", engine=Here(parts=3))
+    series.publish(views_of(400, 5, 1)[4], as_of="2026-03-09", engine=Here(parts=3), meant=["same-view"])
     assert series.verify().holds and series.verify(engine=Here(parts=3)).holds
     alike(without_bound(series, None), without_bound(series, Here(parts=3)))
 
@@ -104,7 +104,7 @@ def test_a_wrong_record_is_found_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
         return replace(after, counts=record._replace(stays=stays).frame())
 
     monkeypatch.setattr(ValueBlind, "remember", wrong)
-    series.publish(views_of(400, 5, 1)[4], as_of="2026-03-09", engine=Here(parts=3))
+    series.publish(views_of(400, 5, 1)[4], as_of="2026-03-09", engine=Here(parts=3), meant=["same-view"])
     found = verified(series)
     assert found["problems"] == ["the memory has another record of batches than the memberships say"]
 
