@@ -70,7 +70,7 @@ def test_a_warning_refuses_nothing_and_is_told(series: Series, engine: Engine | 
 
 
 def test_a_reason_that_was_not_needed_is_not_recorded(series: Series) -> None:
-    assert series.publish(view(), expect_anyway=REASON).expect_anyway is None
+    assert series.publish(view(), meant=["same-view"], expect_anyway=REASON).expect_anyway is None
     assert "expect_anyway" not in series.record(2).payload
 
 

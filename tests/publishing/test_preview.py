@@ -89,7 +89,8 @@ def test_a_publish_shows_nothing_and_records_errors_alone(series: Series) -> Non
     done = series.publish(view(3))
     assert done.preview is None
     payload = series.records[-1].payload
-    assert "usefulness" in payload and not {"sample", "margins", "change"} & set(payload)
+    assert "usefulness" in payload and not {"sample", "change"} & set(payload)
+    assert payload["margins"].startswith("private/margins/")
 
 
 def test_no_row_of_what_the_gate_refuses_is_shown(tmp_path: Path) -> None:

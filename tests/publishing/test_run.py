@@ -59,7 +59,7 @@ def test_the_memory_gets_a_fresh_base_by_one_rule(engine: Engine | None, tmp_pat
     lines, kept = [], []
     for first, last in ((0, 40), (40, 80), (80, 120), (80, 120), (80, 120)):
         before = set(made.memory_files())
-        made.publish(everyone[first:last], meant=("new-people",), engine=engine)
+        made.publish(everyone[first:last], meant=("new-people", "same-view"), engine=engine)
         lines.append(sum(made.memory_files().values()))
         kept.append(before <= set(made.memory_files()))
     assert lines == [40, 80, 120, 160, 120]
