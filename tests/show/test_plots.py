@@ -24,6 +24,7 @@ from republish.show.plots import breach_figure, plot_breach, plot_regions, regio
 
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
+    pyplot.close("all")  # whatever another test left open
     yield
     pyplot.close("all")
 

@@ -200,6 +200,7 @@ def test_the_command_ends_with_2_and_a_sentence_whatever_gives_up() -> None:
         "import polars as pl\n"
         "from republish import cli\n"
         f"def give_up(standalone_mode): {PANIC}\n"
+        "give_up.registered_commands = []\n"
         "cli.app = give_up\n"
         "cli.main()\n"
     )
