@@ -38,10 +38,12 @@ class BatchLine(NamedTuple):
     @property
     def believable(self) -> bool:
         """Whether batches scatter as those do that were made in the way that the method assumes."""
+        if self.freedom < _FEWEST:
+            return False
         from scipy.special import gammaincinv
 
         least, most = (2 * gammaincinv(self.scattered / 2, q) / self.scattered for q in (_RARE, 1 - _RARE))
-        return self.freedom >= _FEWEST and bool(least <= self.dispersion <= most)
+        return bool(least <= self.dispersion <= most)
 
 
 class _Batches(NamedTuple):
