@@ -49,7 +49,7 @@ def run_demo(out: Path, weeks: int) -> None:
     views = sorted((out / "hospital" / "views").iterdir())
     say("- choosing what suits these views, as `republish init` does")
     with counted("choosing batches") as progress:
-        advice = recommend(views, schema, progress)
+        advice = recommend(views, schema, progress, compared=False)  # the demo compares three by itself
     chosen: list[tuple[str, Publisher, TwoTables | None]] = [
         ("series", advice.publisher, advice.form),
         ("tau-safety", TauSafety(m=_M), None),
