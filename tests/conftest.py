@@ -6,6 +6,7 @@ import os
 import random
 import secrets
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,14 @@ def _compiled_kernels() -> Iterator[None]:
     """Kernels are compiled in this process, small as tests are; `interpreted` lets the product decide, as in others."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "SMALL", 0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_hurry() -> Iterator[None]:
+    """Every publisher is compared, however long kernels take to compile before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("republish.tune.recommend"), "_SECONDS", 600.0)
         yield
 
 
