@@ -58,6 +58,13 @@ def test_what_is_offered_passes_and_is_told(series: Series) -> None:
     assert series.memory().size == 4
 
 
+def test_who_was_held_comes_with_the_same_view(tmp_path: Path) -> None:
+    made, both = Series.create(tmp_path / "s", SCHEMA, Mondrian(2), one_table=True), pl.concat([FIRST, NEW])
+    made.publish(FIRST)
+    assert made.publish(both, hold_newcomers=True).rows == 4
+    assert made.publish(both).arrivals.new == 2
+
+
 def test_who_waits_does_not_hang_on_values(series: Series) -> None:
     other = NEW.with_columns(dx=pl.Series(list("dc")))
     shown = [

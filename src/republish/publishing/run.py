@@ -436,6 +436,8 @@ def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None
     crash_points.reach("private-written")
     maker.step(maker.steps[-1])
     promised = policy_record(maker.series.policy, maker.policy.promises)
-    payload = done.as_dict() | kept | promised | {VIEW_DIGEST: maker.view_digest}
+    payload = done.as_dict() | kept | promised
+    if not maker.options.hold_newcomers:  # else the same view has somebody new to publish
+        payload[VIEW_DIGEST] = maker.view_digest
     del payload["folder"]
     maker.series.ledger.commit(draft, "release", payload, head)
