@@ -18,6 +18,7 @@ from republish.papers.js_reduce.figures import (
     first_at_most,
     rises_little,
     spared,
+    with_enough,
 )
 from republish.papers.js_reduce.protocol import DK, IE, PAPERS, SPM, SeriesSize, knowledge_of, scored, series
 from republish.papers.study import Lines
@@ -135,15 +136,18 @@ def test_gain_and_confidence_are_those_of_the_definition() -> None:
         (rises_little("b", 0.1), Outcome.HOLDS),
         (rises_little("a", 0.5), Outcome.SHAPE),
         (rises_little("a", 0.1), Outcome.FAILS),
-        (spared("a", 2, 0.5), Outcome.HOLDS),
-        (spared("a", 3, 0.5), Outcome.SHAPE),
-        (spared("a", 3, 0.1), Outcome.FAILS),
-        (spared("a", 0, 0.1), Outcome.OPEN),
+        (spared("d", 6, 0.5), Outcome.HOLDS),
+        (spared("d", 7, 0.5), Outcome.SHAPE),
+        (spared("d", 7, 0.1), Outcome.FAILS),
+        (spared("d", 5, 0.5), Outcome.OPEN),
+        (with_enough("d", descends("a")), Outcome.FAILS),
+        (with_enough("a", descends("a")), Outcome.OPEN),
     ],
 )
 def test_checks(check: Check, verdict: Outcome) -> None:
     values = {"a": [0.0, 0.5, 0.8], "b": [0.5, 0.4, 0.2], "c": [0.5, 0.4, 0.48]}
-    lines = Lines({name: ([1, 2, 3], np.array(y)) for name, y in values.items()})
+    long = ([*range(1, 8)], np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8]))
+    lines = Lines({name: ([1, 2, 3], np.array(y)) for name, y in values.items()} | {"d": long})
     assert check(lines).verdict is verdict
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from republish.papers.checks import all_of, at_most, below, graded, grows, prepared, reaches
+from republish.papers.checks import Check, all_of, at_most, below, graded, grows, prepared, reaches
 from republish.papers.js_reduce.protocol import (
     BT,
     DIVERSITY,
@@ -30,6 +30,16 @@ from republish.papers.study import Claim, Figure, Finding, Lines, Outcome, figur
 KINDS = (DK, IE, SPM, FEWER, FEWEST)
 GAIN = "adversary gain (0: none, 1: certainty)"
 RELEASE = ("release", "release")
+_ENOUGH, _TOO_FEW = 6, "; cannot be judged with fewer than 6 releases"
+
+
+@prepared
+def with_enough(lines: Lines, line: str, check: Check) -> Finding:
+    """What a check finds, where the line has enough releases: those that publish nothing have no point."""
+    releases = len(lines.points[line][0]) if line in lines.points else 0
+    if 0 < releases < _ENOUGH:
+        return Finding(Outcome.OPEN, f"{line}: {releases} releases publish something; {_ENOUGH} needed")
+    return check(lines)
 
 
 @prepared
@@ -77,8 +87,8 @@ def rises_little(lines: Lines, line: str, by: float) -> Finding:
 def spared(lines: Lines, line: str, limit: float, share: float) -> Finding:
     """Where x is at most the limit, y is at most the share; in shape up to twice the share."""
     held = [y for x, y in zip(*lines.points[line], strict=True) if float(x) <= limit]
-    if not held:
-        return Finding(Outcome.OPEN, f"{line} never has at most {limit:g}")
+    if len(held) < _ENOUGH:
+        return Finding(Outcome.OPEN, f"{line}: {len(held)} releases have at most {limit:g}; {_ENOUGH} needed")
     said = f"{line}: {len(held)} releases with at most {limit:g} leave out {max(held):.3g} % at most"
     return graded(max(held) <= share, max(held) <= 2 * share, said)
 
@@ -122,7 +132,7 @@ def _figure_4(letter: str, technique: str, *claims: Claim) -> Figure:
 
 def _kept_low(says: str) -> Claim:
     limit = all_of(*(at_most(line, 0.12) for line in _REACHES))
-    return Claim(says, "no value above .12; in shape up to .18", limit)
+    return Claim(says, f"no value above .12; in shape up to .18{_TOO_FEW}", with_enough(FULL, limit))
 
 
 def _figure_5(letter: str, defender: str, *claims: Claim) -> Figure:
@@ -155,13 +165,13 @@ _ATTACKED = (
 )
 _ACCURACY = Claim(
     "The more accurate the adversary's knowledge, the higher the gain: DK above all that is mined.",
-    "no mined line above DK in any release; in shape if on average",
-    all_of(*(below(kind, DK) for kind in KINDS[1:])),
+    f"no mined line above DK in any release; in shape if on average{_TOO_FEW}",
+    with_enough(DK, all_of(*(below(kind, DK) for kind in KINDS[1:]))),
 )
 _WORST_CASE = Claim(
     "Even an adversary who knows more than the defender gains less than .25.",
-    "no value above .25; in shape up to .375",
-    all_of(*(at_most(kind, 0.25) for kind in KINDS)),
+    f"no value above .25; in shape up to .375{_TOO_FEW}",
+    with_enough(DK, all_of(*(at_most(kind, 0.25) for kind in KINDS))),
 )
 
 FIGURES = (
@@ -197,19 +207,19 @@ FIGURES = (
         DK,
         Claim(
             "With domain knowledge on both sides the defence is very effective: below .12 as in Fig. 4c.",
-            "DK nowhere above .12; in shape up to .18",
-            at_most(DK, 0.12),
+            f"DK nowhere above .12; in shape up to .18{_TOO_FEW}",
+            with_enough(DK, at_most(DK, 0.12)),
         ),
         _ACCURACY,
         Claim(
             "The smaller the corpus, the lower the gain.",
-            "1/25 nowhere above 1/5, 1/5 nowhere above the whole corpus; in shape if on average",
-            all_of(below(FEWEST, FEWER), below(FEWER, SPM)),
+            f"1/25 nowhere above 1/5, 1/5 nowhere above the whole corpus; in shape if on average{_TOO_FEW}",
+            with_enough(DK, all_of(below(FEWEST, FEWER), below(FEWER, SPM))),
         ),
         Claim(
             "Knowledge extracted from the data themselves (IE) gains about as much as SPM.",
-            "they differ by at most .03 on average; in shape by .06",
-            close(IE, SPM, 0.03),
+            f"they differ by at most .03 on average; in shape by .06{_TOO_FEW}",
+            with_enough(DK, close(IE, SPM, 0.03)),
         ),
     ),
     _figure_5("b", IE, _ACCURACY, _WORST_CASE),
@@ -237,8 +247,8 @@ FIGURES = (
         ("confidence", "mean probability of the true value"),
         Claim(
             "Under JS-reduce the confidence does not grow noticeably with the length of the series.",
-            "from the first to the last release it rises by at most .1; in shape by .2",
-            rises_little(PAPERS, 0.1),
+            f"from the first to the last release it rises by at most .1; in shape by .2{_TOO_FEW}",
+            with_enough(PAPERS, rises_little(PAPERS, 0.1)),
         ),
         Claim(
             "Under the other techniques values are predicted with high confidence after a few releases.",
@@ -247,8 +257,8 @@ FIGURES = (
         ),
         Claim(
             "JS-reduce leaves the adversary less confident than every other technique.",
-            "nowhere above any of them; in shape if on average",
-            all_of(*(below(PAPERS, technique) for technique in RIVALS)),
+            f"nowhere above any of them; in shape if on average{_TOO_FEW}",
+            with_enough(PAPERS, all_of(*(below(PAPERS, technique) for technique in RIVALS))),
         ),
         line="technique",
         where={"what": "attack", "defender": DK, "posterior": OMEGA, "adversary": DK},
