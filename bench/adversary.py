@@ -1,4 +1,4 @@
-"""Every publisher against an adversary who knows the program, the calendar and the odds: the table of docs/attacks.md.
+"""Every publisher against an adversary who knows the program, the calendar and the odds: docs/attacks-measured.md.
 
 `python -m bench.adversary [census] [hospital] [wages]` publishes each series in the ledger under every publisher, as
 by default and as its paper describes it, and makes every attack on it. A cell has the share of people determined, the

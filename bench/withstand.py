@@ -2,7 +2,7 @@
 
 `python -m bench.withstand [--rows 6000] [--out DIR]` publishes census series with fixed seeds and attacks each: after
 several numbers of releases with 4 % of people compromised, after the last also with 1 and 10 %. Shares are of people
-who are not compromised. docs/attacks.md has the table and the picture.
+who are not compromised. docs/attacks-measured.md has the table and the picture.
 """
 
 from __future__ import annotations
