@@ -118,16 +118,16 @@ class TestInterpreting:
     ) -> None:
         monkeypatch.setattr(kernels, "_COMPILE", 0.0)
         monkeypatch.setattr(kernels, "_IMPORT", 0.0)
-        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 1000)
-        assert (seen[0], steps.times_compiled) == (1000, 1)
+        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 3_000)
+        assert (seen[0], steps.times_compiled) == (3_000, 1)
 
     def test_what_is_kept_compiled_is_loaded_sooner(
         self, steps: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(kernels, "is_kept", lambda _function: True)
         monkeypatch.setattr(kernels, "_IMPORT", 0.0)
-        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 3000)
-        assert (seen[0], steps.times_compiled) == (3000, 1)
+        (seen, _), _ = steps(Counts(np.zeros(100, np.int64), 0), 3_000)
+        assert (seen[0], steps.times_compiled) == (3_000, 1)
 
     def test_where_numbers_overflow_the_compiled_kernel_decides(self, interpreted: None) -> None:
         @kernels.kernel

@@ -72,11 +72,13 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_publish_says_what_it_did(published: Path) -> None:
-    done = document("publish", published / "series", published / "data/views/001.csv", "--dry-run")
+    done = document(
+        "publish", published / "series", published / "data/views/001.csv", "--dry-run", "--same-view"
+    )
     assert done["release"] == 3
     assert done["rows"] == 300
     assert done["folder"] is None
-    text = ok("publish", published / "series", published / "data/views/001.csv", "--dry-run")
+    text = ok("publish", published / "series", published / "data/views/001.csv", "--dry-run", "--same-view")
     assert "dry run, nothing was written" in text
     assert "k=5, l=2" in text
     assert "protects this release alone, not the series" in text

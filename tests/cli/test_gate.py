@@ -127,7 +127,7 @@ def test_undecided_people_are_shown(folder: Path, monkeypatch: pytest.MonkeyPatc
     notes = [
         "linear: 0 of 4 people are determined, and 2 more are undecided, for the budget ran out before a "
         "second value was found; so up to 50.00% may be determined",
-        "linear: the probabilities of 1 lives had not settled",
+        "linear: the probabilities of 1 episodes had not settled",
     ]
     for shown in (
         done.output,

@@ -161,7 +161,7 @@ def test_a_correction_is_told_and_stands_in_the_history(published: Series, views
     done = typed("publish", published.root, views[1], "--corrects", "1")
     assert done.returncode == 0
     assert "  corrects release 1, which is withdrawn and still counted: others may have it\n" in done.stdout
-    assert "  whoever has both determines by linear " in done.stdout
+    assert "  an adversary who has both determines by linear " in done.stdout
     assert "corrects 1" in typed("history", published.root).stdout
     assert "corrects release 1, which is withdrawn" in typed("show", published.root, "2").stdout
 

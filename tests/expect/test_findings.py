@@ -52,6 +52,8 @@ def test_the_same_view_again_is_as_expected() -> None:
         ("weight", [(50 + i % 40) * 2.5 for i in range(ROWS)], "units", 2.5, "warn"),
         ("weight", [(50 + i % 40) / 1000 for i in range(ROWS)], "units", 1000, "refuse"),
         ("ward", [(i % 3 + 1) * 100 for i in range(ROWS)], "units", 100, "refuse"),
+        ("weight", [999 if i == 7 else 50 + i % 40 for i in range(ROWS)], "extremes", 24, "warn"),
+        ("weight", [-999 if i == 7 else 50 + i % 40 for i in range(ROWS)], "extremes", 27, "warn"),
         ("ward", ["abc"[i % 3] for i in range(ROWS)], "types", 1, "warn"),
     ],
 )
@@ -81,7 +83,7 @@ def test_where_nothing_was_kept_nothing_is_compared() -> None:
 
 def test_numbers_that_went_apart_have_no_other_unit() -> None:
     spread = [1 if i < 70 else 5_000 if i > 130 else 70 for i in range(ROWS)]
-    assert [one.check for one in found(weight=spread)] == []
+    assert [one.check for one in found(weight=spread)] == ["extremes"]
 
 
 def test_an_earlier_series_is_refused_nothing_new() -> None:

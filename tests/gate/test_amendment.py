@@ -101,7 +101,7 @@ def test_blanks_are_no_reason(series: Series) -> None:
 
 def test_a_loosened_gate_lets_the_next_view_pass_and_all_is_verified(series: Series) -> None:
     with pytest.raises(
-        LimitBroken, match=r"amend SERIES --gate \"max_determined=1\" --reason TEXT` would let it pass"
+        LimitBroken, match=r"amend \S*/s --gate \"max_determined=1\" --reason TEXT` would let it pass"
     ):
         series.publish(SECOND)
     made = amend_gate(series, "max_determined=1", "the ministry asked for it")

@@ -202,10 +202,10 @@ def test_a_broken_limit_says_by_how_much_and_for_how_many(
     assert breach.sentence().startswith(f"{limit}={allowed:g}, tau: ")
     assert sentence in breach.sentence()
     with pytest.raises(LimitBroken, match="the series is as it was"):
-        verdict.require()
+        verdict.require("visits")
     at_the_limit = Verdict({limit: getattr(FIGURES, LIMITS[limit])}, verdict.found)
     assert at_the_limit.passed
-    at_the_limit.require()
+    at_the_limit.require("visits")
 
 
 def test_the_worst_draw_decides() -> None:
@@ -245,8 +245,8 @@ def test_undecided_people_are_said_beside_those_determined() -> None:
         {"max_determined": 0.5}, (AttackFigures("linear", FIGURES, unclear=Unclear(0, 0, 3, 1200)),)
     )
     assert rest.notes == (
-        "linear: the probabilities of 3 lives had not settled",
-        "linear: the equations of 1,200 lives were too many to solve, and they were only searched",
+        "linear: the probabilities of 3 episodes had not settled",
+        "linear: the equations of 1,200 episodes were too many to solve, and they were only searched",
     )
 
 
@@ -271,9 +271,9 @@ def test_undecided_people_are_limited() -> None:
 def test_what_an_attack_does_not_say_does_not_pass(figure: float | None) -> None:
     verdict = Verdict({"max_gain": 1.0}, (AttackFigures("tau", replace(FIGURES, gain=figure)),))
     with pytest.raises(PolicyError, match="max_gain limits a figure that tau does not give"):
-        verdict.require()
+        verdict.require("visits")
     with pytest.raises(PolicyError, match="max_undecided limits a figure that linear does not give"):
-        Verdict({"max_undecided": 1.0}, (AttackFigures("linear", FIGURES),)).require()
+        Verdict({"max_undecided": 1.0}, (AttackFigures("linear", FIGURES),)).require("visits")
 
 
 def test_a_gate_with_nobody_left_to_attack_lets_nothing_pass(tmp_path: Path) -> None:

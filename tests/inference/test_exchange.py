@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batch_driver import small_series, worlds_of_stays
+from republish.inference import determination
 from republish.inference.determination import batch_risk, escape_risk, exchange_risk
 from republish.memory.cohort_stays import COLUMNS, FORGOTTEN, FREE, Stays
 from republish.publishers import ValueBlind
@@ -93,6 +94,17 @@ def test_each_batch_has_the_closed_form_or_the_search() -> None:
     assert found.of_stay[:40].max() < sought.of_stay[:40].max()
     assert found.of_stay[40:] == pytest.approx(sought.of_stay[40:], rel=1e-12)
     assert found.expected == pytest.approx(found.of_stay.sum()) and found.people == 48
+
+
+def test_who_can_exchange_with_many_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the batch begins later, with enough others each time."""
+    stays = stays_of([(1, i % 2, 1, -1, -1) for i in range(40)])
+    stays.since[20:] = 2
+    searched = escape_risk(stays, 0.1).of_stay
+    monkeypatch.setattr(determination, "escape_risk", None)
+    found = batch_risk(stays, 0.1)
+    assert found.of_stay == pytest.approx(np.full(40, 0.1**10)) and searched.max() < 1e-7
+    assert found.expected == pytest.approx(40 * 0.1**10)
 
 
 @pytest.mark.parametrize("kind", ["open", "closed"])

@@ -113,12 +113,13 @@ def test_counts_agree_with_going_through_the_rows(
         )
 
 
-@given(case=cases())
-@settings(max_examples=20, deadline=None)
-def test_a_tree_for_each_kind_of_query_gives_the_same_counts(case: Case) -> None:
+@given(case=cases(), own=st.sampled_from([1, 100]))
+@settings(max_examples=30, deadline=None)
+def test_a_tree_for_each_kind_of_query_and_one_for_all_give_the_same_counts(case: Case, own: int) -> None:
     workload = Workload.random(case.view, 12, 1, 0.3, 1, sensitive=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(queries, "_OWN_TREE", 1)
+        patch.setattr(queries, "_EACH_WITH_EACH", 0)
+        patch.setattr(queries, "_OWN_TREE", own)
         assert true_counts(case.view, workload).tolist() == naive_true_counts(case.view, workload)
 
 

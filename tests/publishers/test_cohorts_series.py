@@ -119,7 +119,7 @@ def test_a_small_series_verifies_and_says_what_was_bounded(tmp_path: Path) -> No
 def test_an_opened_series_goes_on(tmp_path: Path) -> None:
     some_weeks(tmp_path).ledger.close()
     series = Series.open(tmp_path / "s")
-    series.publish(view(YOUNG | OLD))
+    series.publish(view(YOUNG | OLD), meant=["same-view"])
     assert series.verify().holds
 
 
@@ -139,7 +139,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
 def test_a_withdrawn_release_still_counts(tmp_path: Path) -> None:
     series = some_weeks(tmp_path)
     withdraw(series, 3)
-    series.publish(view(YOUNG | OLD))
+    series.publish(view(YOUNG | OLD), meant=["same-view"])
     assert series.verify().holds
     assert int(Stays.of_frame(series.memory().counts).until.max()) == 4
 
@@ -157,7 +157,7 @@ def test_who_is_forgotten_and_comes_again_is_a_newcomer(tmp_path: Path) -> None:
     series = some_weeks(tmp_path)
     forget(series, pl.DataFrame({"id": ["p2", "p60"]}))
     assert series.verify().holds
-    series.publish(view(YOUNG | OLD))
+    series.publish(view(YOUNG | OLD), meant=["same-view"])
     found = series.verify()
     assert found.holds
     (check,) = (c for c in found.releases[3].checks if c.promise.endswith("ways out"))
@@ -180,7 +180,7 @@ def test_forgetting_well_hidden_people_breaks_no_promise_about_the_others(tmp_pa
     """One of 24 is determined: her value was given up when she left. Then the other cohort is forgotten."""
     publisher = Cohorts(m=2, size=12, values=3, together=1, max_determined=0.06)
     series = Series.create(tmp_path / "s", SCHEMA, publisher, seed=1)
-    series.publish(view(YOUNG | OLD))
+    series.publish(view(YOUNG | OLD), meant=["same-view"])
     series.publish(view({name: row for name, row in (YOUNG | OLD).items() if name != "p0"}))
     stays = Stays.of_frame(series.memory().counts)
     assert escape_risk(stays, 0.04).expected >= 1
@@ -220,7 +220,7 @@ def test_an_edited_file_of_stays_is_found_and_not_used(tmp_path: Path) -> None:
     edited(record_file(series), record_of(series)[:5])
     assert any("was altered" in problem for problem in refused(series))
     with pytest.raises(LedgerError):
-        series.publish(view(YOUNG | OLD))
+        series.publish(view(YOUNG | OLD), meant=["same-view"])
 
 
 def test_a_memory_as_it_was_is_not_told_from_the_memberships(tmp_path: Path) -> None:

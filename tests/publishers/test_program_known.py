@@ -168,7 +168,7 @@ def _given(truth: list[str], counted: dict[int, int], world: np.ndarray, others:
 def test_running_the_program_in_every_world_excludes_none(
     kind: str, seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the bound, which a renewal says was kept: that is known of true values alone (docs/value-blind.md).
+    """But for the bound, which a renewal says was kept: that is known of true values alone (docs/value-blind-proof.md).
 
     Were both sides of an open batch always held together by chance, 8 of the 12 worlds of series 176 would be excluded.
     """

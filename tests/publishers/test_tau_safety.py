@@ -45,7 +45,7 @@ WAYS = (
     {**NEAREST, "partition": "bang"},
 )
 GROUP_BY_GROUP = ("intersection", "tau", "compromised", "historical")
-"""The attacks tau-safety is about; solving all releases together breaks it (docs/attacks.md)."""
+"""The attacks tau-safety is about; solving all releases together breaks it (docs/attacks-measured.md)."""
 
 
 class _Printed:

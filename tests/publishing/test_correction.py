@@ -141,8 +141,8 @@ def test_the_words_name_the_figures() -> None:
     assert words_on_correction(told, keeps_counts=True) == [
         "corrects release 2, which is withdrawn and still counted: others may have it",
         "a batch shows what was corrected when it is next counted (batches.csv), and not before",
-        "whoever has both determines by linear 3 of 1,044 people, mean confidence 0.5000; before this release 0 of "
-        "40, 0.2500",
+        "an adversary who has both determines by linear 3 of 1,044 people, mean confidence 0.5000; before this "
+        "release 0 of 40, 0.2500",
     ]
 
 

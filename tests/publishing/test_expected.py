@@ -13,6 +13,7 @@ from republish import Category, Number, PolicyError, Schema, Series, TauSafety
 from republish.cli import app
 from republish.errors import Implausible
 from republish.parts import Engine, Here
+from republish.publishing.maintenance import withdraw
 
 SCHEMA = Schema("id", [Number("weight"), Category("town")], "dx", insensitive=["ward"])
 ENGINES = pytest.mark.parametrize("engine", [None, Here(parts=2)], ids=["whole", "in parts"])
@@ -67,6 +68,43 @@ def test_a_warning_refuses_nothing_and_is_told(series: Series, engine: Engine | 
     assert done.as_dict()["findings"][0]["says"] == (
         "column weight: 25.0% of the cells are missing, 0.0% in the last view (missing 0.25, expected at most 0.1)"
     )
+
+
+def people(begin: int, end: int) -> pl.DataFrame:
+    return view(rows=end).tail(end - begin)
+
+
+@ENGINES
+def test_an_earlier_view_is_refused_unless_it_is_meant(series: Series, engine: Engine | None) -> None:
+    series.publish(people(10, 130))
+    with pytest.raises(Implausible, match=r"release 1 was made of this very view, 120 rows.*--same-view"):
+        series.publish(view(), engine=engine)
+    assert len(series.records) == 2
+    done = series.publish(view(), engine=engine, meant=["same-view"])
+    assert (done.number, done.meant) == (3, ("same-view",))
+    assert series.publish(people(10, 130), engine=engine, expect_anyway=REASON).expect_anyway == REASON
+
+
+def test_the_view_of_a_withdrawn_release_is_no_earlier_one(series: Series) -> None:
+    withdraw(series, 1, "a slip")
+    series.publish(people(10, 130))
+    assert series.publish(view()).number == 3
+
+
+@ENGINES
+def test_more_newcomers_than_ever_are_refused_unless_they_are_meant(
+    series: Series, engine: Engine | None
+) -> None:
+    series.publish(people(10, 130))
+    with pytest.raises(
+        Implausible, match=r"15 are recognised, 105 would be new \(at most 8% so far\).*--new-people"
+    ):
+        series.publish(people(115, 235), engine=engine)
+    warned = series.publish(people(50, 170), engine=engine, dry_run=True)
+    assert [(one.check, one.figure) for one in warned.findings] == [("newcomers", 0.25)]
+    assert series.publish(people(115, 235), engine=engine, meant=["new-people"]).meant == ("new-people",)
+    later = series.publish(people(220, 340), engine=engine)  # as many as then
+    assert [one.check for one in later.findings] == ["overlap"]
 
 
 def test_a_reason_that_was_not_needed_is_not_recorded(series: Series) -> None:

@@ -81,10 +81,11 @@ def test_a_trial_says_the_same_and_commits_nothing(series: Series) -> None:
     assert len(series.records) == 1
 
 
-def test_nothing_is_offered_that_would_be_refused_too(series: Series) -> None:
+@pytest.mark.parametrize("newcomers", [0, 2])
+def test_nothing_is_offered_that_would_be_refused_too(series: Series, newcomers: int) -> None:
     moved = FIRST.with_columns(age=pl.Series([1, 8, 2, 9]))
     with pytest.raises(LimitBroken) as refused:
-        series.publish(moved)
+        series.publish(pl.concat([moved, NEW.head(newcomers)]))
     assert "Tried" not in str(refused.value)
 
 
@@ -113,6 +114,9 @@ def test_the_command_holds_newcomers(series: Series, tmp_path: Path) -> None:
         CliRunner().invoke(app, ["publish", str(series.root), str(view), "--hold-newcomers"]).exit_code == 0
     )
     assert len(Series.open(series.root).records) == 2
+    history = CliRunner().invoke(app, ["history", str(series.root), "--json"])
+    assert [line.get("waiting") for line in json.loads(history.output)["releases"]] == [None, 2]
+    assert "to come" in CliRunner().invoke(app, ["history", str(series.root)]).output
 
 
 def test_newcomers_are_held_in_one_process_only(tmp_path: Path) -> None:

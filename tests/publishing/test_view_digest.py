@@ -112,11 +112,6 @@ def test_one_process_and_parts_have_one_digest(series: Series) -> None:
     assert len({entry.payload[KEY] for entry in series.records}) == 1
 
 
-def test_a_view_of_before_that_comes_back_is_published(series: Series) -> None:
-    series.publish(view(39))
-    assert series.publish(view()).number == 3
-
-
 def test_other_secrets_have_other_digests(tmp_path: Path) -> None:
     found = set()
     for name in ("a", "b"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,7 +10,15 @@ from hypothesis import strategies as st
 
 from republish.hierarchies import Hierarchy, Redaction
 from republish.microdata import FLAT, read_view
-from republish.release.cells import ALL_MISSING, NONE_MISSING, SOME_MISSING, Cells, generalize, set_texts
+from republish.release.cells import (
+    ALL_MISSING,
+    NONE_MISSING,
+    SOME_MISSING,
+    Cells,
+    cells_of_ranges,
+    generalize,
+    set_texts,
+)
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 
 CITIES = Hierarchy((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")))
@@ -55,6 +65,26 @@ def cells_of(column: Column, values: list[object], group: list[int], groups: int
 )
 def test_a_group_has_one_cell(column: Column, values: list[object], text: str | None) -> None:
     assert cells_of(column, values, [0, 0]).texts().to_list() == [text]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (np.nextafter(1.71, 9), 2.5, "(1.71-2.5]"),
+        (np.nextafter(1.71, 9), 9.0, ">1.71"),
+        (1.2, np.nextafter(1.71, 0), "[1.2-1.71)"),
+        (-9.0, np.nextafter(1.71, 0), "<1.71"),
+        (np.nextafter(1.71, 9), np.nextafter(1.71, 9), "1.7100000000000002"),
+        (np.nextafter(0.0, 1), 2.5, "(0.0-2.5]"),
+        (np.nextafter(-1.5, 1), 2.5, "(-1.5..2.5]"),
+        (0.1 + 0.2, 2.5, "(0.3-2.5]"),
+        (1.71, 2.5, "[1.71-2.5]"),
+    ],
+)
+def test_a_cell_of_decimals_behind_a_cut_is_spelled_by_the_cut(low: float, high: float, text: str) -> None:
+    view = read_view(pl.DataFrame({"q": [-9.0, 0.5, 9.0]}), Schema(None, [Number("q")]))
+    axis = replace(view.axes[0], ends=(-9.0, 9.0))
+    assert cells_of_ranges(axis, np.array([low]), np.array([high])).texts().to_list() == [text]
 
 
 def test_every_group_has_its_own_cell() -> None:

@@ -203,12 +203,12 @@ def test_the_script_reads_odd_texts_in_r(rscript: str, tmp_path: Path) -> None:
 
 def test_the_script_for_r_reads_open_cells(folders: dict[str, Path], rscript: str) -> None:
     asked = (
-        'cells <- c("<=23", ">=61", "[20-29]", "45", NA, "*");'
+        'cells <- c("<=23", ">=61", "[20-29]", "45", NA, "*", ">61", "<23", "(20-29]");'
         "cat(inside(cells, 20, 65)); cat('\n'); cat(inside(cells, 20, 65, lowest = 16, highest = 70))"
     )
     unknown, known = ([float(x) for x in line.split()] for line in in_r(rscript, folders["two"], asked))
-    assert unknown == [1, 1, 1, 1, 0, 0]
-    assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55])
+    assert unknown == [1, 1, 1, 1, 0, 0, 1, 1, 1]
+    assert known == pytest.approx([0.5, 0.5, 1, 1, 0, 46 / 55, 0.5, 0.5, 1])
 
 
 def test_midpoints_and_widths_follow_the_cells(folders: dict[str, Path]) -> None:
@@ -234,7 +234,7 @@ def test_midpoints_of_text_are_those_of_parquet(folders: dict[str, Path], tmp_pa
 
 
 def test_cells_that_do_not_say_both_ends_have_no_midpoint() -> None:
-    cells = ["45", "[40-49]", "[-5..5]", "<=23", ">=61", "*", None, "[1e-3..0.002]"]
+    cells = ["45", "(40-49]", "[-5..5)", "<=23", ">61", "*", None, "[1e-3..0.002]"]
     found = with_midpoints(pl.DataFrame({"x": cells, "x_mid": "taken"}), {"x": "number"})
     assert found.columns == ["x", "x_mid_", "x_width", "x_mid"]
     assert found["x_mid_"].to_list() == pytest.approx([45, 44.5, 0, None, None, None, None, 0.0015])
@@ -292,10 +292,10 @@ def test_the_script_for_r_finds_the_middle_of_days_and_open_cells(
     folders: dict[str, Path], rscript: str
 ) -> None:
     asked = (
-        'cat(midpoints(c("45", "[40-49]", "[-5..5]", "[1e-3..0.002]", "<=23", "*", NA)), fill = 100);'
+        'cat(midpoints(c("45", "[40-49]", "[-5..5]", "[1e-3..0.002]", ">1.7", "*", NA, "(1.5-2]")), fill = 99);'
         'cat(format(midpoints(c("2024-01-05", "[2024-01-05..2024-01-10]", ">=2024-01-01"))))'
     )
     assert in_r(rscript, folders["one"], asked) == [
-        "45 44.5 0 0.0015 NA NA NA",
+        "45 44.5 0 0.0015 NA NA NA 1.75",
         "2024-01-05 2024-01-07 NA",
     ]

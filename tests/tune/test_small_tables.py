@@ -14,7 +14,7 @@ from republish.cli import app
 from republish.sources.propose import propose, schema_from, with_identifier, with_sensitive
 from tune.panel import SCHEMA, panel
 
-WAGES = os.environ.get("REPUBLISH_WAGES")
+WAGES = os.environ.get("REPUBLISH_WAGES") or None
 
 
 def publishes_all(series: Series, views: list[pl.DataFrame]) -> None:

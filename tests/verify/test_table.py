@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from republish import (
     Schema,
     SchemaError,
     Series,
+    TwoTables,
+    ValueBlind,
     ViewError,
     parse_requirements,
     read_view,
@@ -30,6 +33,7 @@ from republish.release.release import build_release
 from republish.requirements.histograms import histograms
 from republish.secret import Secret
 from republish.verify.table import verify_against_view
+from republish.verify.two_tables import compared_texts
 
 STAGES = Hierarchy((("a1", "a", "*"), ("a2", "a", "*"), ("b1", "b", "*"), ("b2", "b", "*")))
 SCHEMA = Schema(
@@ -200,6 +204,48 @@ def test_a_csv_table_that_says_more_than_the_parquet_table_is_found(
     monkeypatch.setattr(Cells, "texts", lambda self: honest(self) + " and more")
     with pytest.raises(BrokenPromise, match="same tables"):
         series.publish(views[0])
+
+
+@pytest.fixture
+def decimals(tmp_path: Path) -> Series:
+    """A series in kept cells of people whose wages have two decimals."""
+    chance = np.random.default_rng(7)
+    view = pl.DataFrame(
+        {
+            "id": [f"p{row}" for row in range(400)],
+            "wage": chance.lognormal(2.0, 0.5, 400).round(2),
+            "stage": chance.choice(["a", "b", "c", "d"], 400),
+        }
+    )
+    schema = Schema("id", [Number("wage")], "stage")
+    made = Series.create(tmp_path / "s", schema, ValueBlind(size=60, n=4, m=2), form=TwoTables(k=5))
+    made.publish(view)
+    return made
+
+
+def test_cells_of_decimals_are_spelled_with_few_digits_and_verified(decimals: Series) -> None:
+    cells = pl.read_csv(decimals.ledger.folder(1) / "people.csv")["wage"].unique()
+    assert cells.str.starts_with("(").any() and cells.str.len_chars().max() <= len("(12.345-67.891]")
+    assert decimals.verify().holds
+
+
+@pytest.mark.parametrize(
+    ("spelled", "holds"),
+    [
+        (lambda cell: f">={np.nextafter(float(cell[1:]), np.inf)}", True),
+        (lambda cell: f">={cell[1:]}", False),
+    ],
+)
+def test_a_cut_may_be_spelled_to_the_last_digit_and_not_otherwise(
+    decimals: Series, spelled: Callable[[str], str], holds: bool
+) -> None:
+    path = decimals.ledger.folder(1) / "people.csv"
+    table = pl.read_csv(path)
+    [cell] = [text for text in table["wage"].unique() if text.startswith(">")]
+    path.chmod(0o600)
+    table.with_columns(pl.col("wage").replace({cell: spelled(cell)})).write_csv(path)
+    found = {check.promise: check.holds for check in compared_texts(path.parent, decimals.schema)}
+    assert found["people: same tables"] == holds
 
 
 def test_an_edited_policy_is_found(series: Series, views: list[Path]) -> None:

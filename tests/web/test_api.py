@@ -134,7 +134,7 @@ def test_the_description_names_every_action_and_the_bearer(client: TestClient) -
 
 
 def test_every_path_is_in_the_guide(client: TestClient) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "desk.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "desk-api.md").read_text(encoding="utf-8")
     for path in client.get("/api/openapi.json").json()["paths"]:
         assert f"{path}`" in guide, path
 

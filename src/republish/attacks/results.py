@@ -91,10 +91,10 @@ class Unclear:
         """What else than undecided people there is to say, a sentence each."""
         said = []
         if self.unsettled:
-            said.append(f"the probabilities of {self.unsettled:,} lives had not settled")
+            said.append(f"the probabilities of {self.unsettled:,} episodes had not settled")
         if self.unsolved:
             said.append(
-                f"the equations of {self.unsolved:,} lives were too many to solve, and they were only searched"
+                f"the equations of {self.unsolved:,} episodes were too many to solve, and they were only searched"
             )
         return said
 

@@ -38,7 +38,6 @@ app = typer.Typer(
     help="Publish a changing table of personal data again and again without giving anyone away.",
     epilog=f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

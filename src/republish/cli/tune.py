@@ -165,12 +165,13 @@ def _title(shown: int, feasible: int, trials: int) -> str:
 def _say_doubts(point: Point) -> None:
     if point.undecided:
         say(
-            f"note: of {point.undecided:.2%} more people it is not known whether they are determined; see docs/gate.md"
+            f"note: of {point.undecided:.2%} more people it is not known whether they are determined; "
+            "see docs/linear.md"
         )
     if point.told_apart:
         say(
             f"note: {point.told_apart:.0%} of a few pairs whose values were exchanged are told apart by who knows the "
-            "program; see docs/attacks.md"
+            "program; see docs/attacks-program.md"
         )
     if point.spread is not None and "j" in point.parameters:
         say(f"note: in the worst release {spread_words(point.spread, float(point.parameters['j']))}")

@@ -1,7 +1,7 @@
 """A weekly series of examination results of a hospital, with the exact knowledge of an adversary.
 
 A re-creation of the BKseq data set of JS-reduce (section 7.1), whose files are gone: 24 weekly views of 5,000
-rows, about 16,160 people in all, 19 results. docs/data.md explains the model.
+rows, about 16,160 people in all, 19 results. docs/data-hospital.md explains the model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How the patients of the hospital series fall ill, get worse, get better and leave.
 
 A Markov model of order two over 19 results of an examination: 17 stages of four diseases, and the two
-ends `deceased` and `discharged`. The yearly and daily rates come from the medical literature (docs/data.md
+ends `deceased` and `discharged`. The yearly and daily rates come from the medical literature (docs/data-hospital.md
 names the sources); what the literature does not say is a named constant below. The model is exact: the
 tables it builds are those from which the series is drawn and those that are written as knowledge.
 """

@@ -82,6 +82,13 @@ def _of_column(expect: Expect, name: str, now: ColumnMargin, then: ColumnMargin)
         times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
         says = f"{column}: its quartiles are {times} times those of the last view; check the unit"
         yield from found_of(expect, "units", max(factor, 1 / factor), says, name)
+    apart = _apart(now.ends, then.ends)
+    if apart is not None:
+        says = (
+            f"{column}: its lowest and highest number are {apart:,.0f} times as far apart as in the last view; look "
+            "for a slip, or a code for missing cells"
+        )
+        yield from found_of(expect, "extremes", apart, says, name)
 
 
 def _types(expect: Expect, both: dict[str, tuple[ColumnMargin, ColumnMargin]]) -> Iterator[Deviation]:
@@ -105,6 +112,13 @@ def _shift(now: ColumnMargin, then: ColumnMargin) -> float:
     shares, pooled = counts / rows, counts.sum(axis=0) / rows.sum()
     chance = 0.5 * np.sqrt(2 / np.pi * pooled * (1 - pooled) * (1 / rows).sum()).sum()
     return max(0.0, float(0.5 * np.abs(shares[0] - shares[1]).sum() - chance))
+
+
+def _apart(now: FloatArray | None, then: FloatArray | None) -> float | None:
+    """How far apart the ends of a column of numbers are, for what they were before; nothing where they were one."""
+    if now is None or then is None or then[0] == then[1]:
+        return None
+    return float((now[1] - now[0]) / (then[1] - then[0]))
 
 
 def _factor(now: FloatArray | None, then: FloatArray | None) -> float | None:

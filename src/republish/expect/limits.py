@@ -35,20 +35,26 @@ class Expect:
         fewer_rows: rows of the view for one of the last, at least.
         more_rows: the same, at most.
         overlap: the share of its people, or of all remembered if these are fewer, who are recognised, at least.
+        newcomers: by how much the share of newcomers is above that of every release after the first, at most.
+        earlier_view: 1 for a view that a release before the last was made of, else 0, at most.
         missing: by how much the share of missing cells of a column rises, at most.
         shift: how much of a column's distribution moved to other values beyond chance (total variation), at most.
         new_categories: the share of rows whose value of a column the last view did not have, at most.
         units: the factor by which all quartiles of a number grew or shrank, at most.
+        extremes: the factor by which the lowest and the highest number of a column moved apart, at most.
         types: columns whose cells look like another type than in the last view, at most.
     """
 
     fewer_rows: Limit = Limit(warn=0.7, refuse=0.5)
     more_rows: Limit = Limit(warn=2.0)
     overlap: Limit = Limit(warn=0.3, refuse=0.1)
+    newcomers: Limit = Limit(warn=0.2, refuse=0.5)
+    earlier_view: Limit = Limit(refuse=0.0)
     missing: Limit = Limit(warn=0.1, refuse=0.5)
     shift: Limit = Limit(warn=0.25, refuse=0.6)
     new_categories: Limit = Limit(warn=0.2, refuse=0.5)
     units: Limit = Limit(warn=2.0, refuse=5.0)
+    extremes: Limit = Limit(warn=3.0)
     types: Limit = Limit(warn=0.0)
 
     def broken(self, name: str, figure: float) -> tuple[str, float] | None:
@@ -66,6 +72,8 @@ class Expect:
 
 
 EARLIER = Expect(
+    newcomers=Limit(warn=0.2),
+    earlier_view=Limit(warn=0.0),
     missing=Limit(warn=0.1),
     shift=Limit(warn=0.25),
     new_categories=Limit(warn=0.2),

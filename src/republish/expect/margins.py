@@ -44,13 +44,21 @@ class ColumnMargin:
     @property
     def quartiles(self) -> FloatArray | None:
         """The quartiles of a column of numbers, each right to a few percent."""
+        return self._quantiles(0.25, 0.5, 0.75)
+
+    @property
+    def ends(self) -> FloatArray | None:
+        """The lowest and the highest number, each right to a few percent."""
+        return self._quantiles(0.0, 1.0)
+
+    def _quantiles(self, *shares: float) -> FloatArray | None:
         if not self.sizes:
             return None
         bins = np.array(list(self.sizes), dtype=np.int64)
         values = np.sign(bins) * 2.0 ** ((np.abs(bins) - _ZERO) / _STEPS)
         order = np.argsort(values)
         upto = np.cumsum(np.array(list(self.sizes.values()))[order])
-        places = np.searchsorted(upto, np.array([0.25, 0.5, 0.75]) * upto[-1])
+        places = np.searchsorted(upto, np.array(shares) * upto[-1])
         return np.asarray(values[order][places], dtype=np.float64)
 
     def document(self) -> dict[str, Any]:
@@ -169,13 +177,14 @@ def _looks(cells: pl.Series) -> str | None:
 def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
     """How many numbers there are of each sign and size."""
     number = np.asarray(numbers, dtype=np.float64)
-    number = number[np.isfinite(number)] if counts is None else number
+    rows = np.ones(len(number), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+    number, rows = number[np.isfinite(number)], rows[np.isfinite(number)]
     with np.errstate(divide="ignore"):
         size = np.where(number == 0, -_ZERO, np.round(_STEPS * np.log2(np.abs(number))))
     bins = pl.DataFrame(
         {
             "bin": (np.sign(number) * (size + _ZERO)).astype(np.int64),
-            "rows": np.ones(len(number), dtype=np.int64) if counts is None else counts.astype(np.int64),
+            "rows": rows,
         }
     )
     return dict(bins.group_by("bin").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0).sort("bin").rows())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -224,13 +225,15 @@ class Verdict:
     def passed(self) -> bool:
         return not self.breaches
 
-    def require(self) -> None:
+    def require(self, series: str) -> None:
+        """Raise `LimitBroken` where a limit is broken, with the command that would let this series pass."""
         if self.passed:
             return
         sentences = "; ".join(breach.sentence() for breach in self.breaches)
         raise LimitBroken(
             f"the release breaks a limit of the gate. {sentences}. Nothing was published and the series is as it was. "
-            "Leave this release out or publish another view. With a reason, `republish amend SERIES --gate "
+            "Leave this release out or publish another view. With a reason, "
+            f"`republish amend {shlex.quote(series)} --gate "
             f'"{self._would_pass()}" --reason TEXT` would let it pass; stronger parameters need a new series'
         )
 

@@ -13,7 +13,7 @@ another such world. The ones counted here exchange two values v and w within a c
 
 Ways that share nobody are blocked independently of each other where people are compromised independently. So the
 probability that all of them are blocked, a product, bounds the probability to be determined, by whatever attack.
-docs/cohorts.md has the proof.
+docs/cohorts-proof.md has the proof.
 
 In a batch whose lives begin together, such as a closed one, all that end together could have exchanged values. There
 the ways of one person are simply counted (`exchange_risk`). Whoever was forgotten is taken to be compromised: nobody's
@@ -58,13 +58,14 @@ class EscapeRisk(NamedTuple):
 
 
 def batch_risk(stays: Stays, compromised: float) -> EscapeRisk:
-    """At most how likely everyone is determined: in closed form where all of a batch begin together, else by search."""
-    together = _begin_together(stays)
-    found = exchange_risk(stays, compromised, together)
-    if together.all():
+    """At most how likely everyone is determined: by exchanges where all begin together or these do, else by search."""
+    found = exchange_risk(stays, compromised)
+    open_still = ~_begin_together(stays) & (found.of_stay >= _SMALL)
+    if not open_still.any() and not (stays.bearer == TIED).any():
         return found
-    sought = escape_risk(stays, compromised, ~together)
-    return EscapeRisk(found.of_stay + sought.of_stay, found.expected + sought.expected, stays.people)
+    sought = escape_risk(stays, compromised, open_still)
+    settled = np.where(open_still, 0.0, found.of_stay)
+    return EscapeRisk(settled + sought.of_stay, float(settled.sum()) + sought.expected, stays.people)
 
 
 def _begin_together(stays: Stays) -> BoolArray:
@@ -75,19 +76,16 @@ def _begin_together(stays: Stays) -> BoolArray:
     return ~np.isin(stays.cohort, stays.cohort[other])
 
 
-def exchange_risk(stays: Stays, compromised: float, among: BoolArray | None = None) -> EscapeRisk:
-    """At most how likely everyone is determined where lives of a batch begin together: c to the power r.
+def exchange_risk(stays: Stays, compromised: float) -> EscapeRisk:
+    """At most how likely everyone of one stay is determined, by exchanges of two people alone: c to the power r.
 
-    r is the number of others whose lives end when hers does, and with whom she can exchange values: they differ, and
-    neither would get the value of her life before or after. Whole batches may be left out: `among` are the stays of
-    the others.
+    r is the number of others whose lives begin and end when hers does, and with whom she can exchange values: they
+    differ, and neither would get the value of her life before or after.
     """
-    someone = stays.bearer == FREE
-    if among is not None:
-        someone &= among
-    lives = pl.DataFrame(
-        {name: getattr(stays, name)[someone] for name in ("cohort", "until", "code", "previous", "following")}
-    ).select(pl.struct("cohort", "until").rank("dense").alias("exit"), "code", "previous", "following")
+    someone, names = stays.bearer == FREE, ("cohort", "since", "until", "code", "previous", "following")
+    lives = pl.DataFrame({name: getattr(stays, name)[someone] for name in names}).select(
+        pl.struct("cohort", "since", "until").rank("dense").alias("exit"), "code", "previous", "following"
+    )
     lives = lives.with_row_index("life")
     barred = (
         lives.unpivot(["previous", "following"], index=["life", "exit", "code"], value_name="barred")
@@ -151,10 +149,7 @@ def with_known_counterfeits(stays: Stays) -> Stays:
 
 
 def escape_risk(stays: Stays, compromised: float, among: BoolArray | None = None) -> EscapeRisk:
-    """At most how likely everyone is determined if each other person is compromised with this probability.
-
-    Whole batches without lives of several stays may be left out: `among` are the stays of the others.
-    """
+    """At most how likely everyone is determined, of free stays those `among`, if others are compromised so likely."""
     if not stays.count:
         return EscapeRisk(np.zeros(0), 0.0, 0)
     arrows = _arrows_of(stays)

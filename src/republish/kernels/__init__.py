@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,10 +35,23 @@ _IMPORT, _LOAD, _COMPILE = 0.5, 0.1, 3.0  # seconds of interpretation that this 
 
 
 class _Interpreted(threading.local):
-    """The kernel that this thread interprets, and when it has taken long."""
+    """The kernel that this thread interprets, and when it has taken long.
+
+    `until` is of the thread's own time, which is slow to ask for. It cannot have come before `not_before`.
+    """
 
     kernel: Kernel | None = None
     until = 0.0
+    not_before = 0.0
+
+    def has_time(self) -> bool:
+        """Whether the kernel has not taken long yet."""
+        now = perf_counter()
+        if now < self.not_before:
+            return True
+        left = self.until - thread_time()
+        self.not_before = now + left
+        return left >= 0
 
 
 _now = _Interpreted()
@@ -61,7 +74,7 @@ class Kernel:
 
     def __call__(self, *given: Any) -> Any:
         if _now.kernel is not None:
-            if not self._interpreted or (thread_time() > _now.until and not _now.kernel._may_go_on()):
+            if not self._interpreted or not (_now.has_time() or _now.kernel._may_go_on()):
                 raise _TooLongError
             return self.py_func(*given)
         if OBSERVER is not None:
@@ -77,7 +90,7 @@ class Kernel:
         """What the function returns, from compiled code where that is sooner or the interpreter cannot tell."""
         before = [array.copy() for array in arrays]
         begin = thread_time()
-        _now.kernel, _now.until = self, begin + self._worth - self._spent
+        _now.kernel, _now.until, _now.not_before = self, begin + self._worth - self._spent, 0.0
         try:
             with np.errstate(divide="raise", over="raise", invalid="ignore"):
                 return _plain(self.py_func(*given))

@@ -37,6 +37,7 @@ from republish.schema import Ordered
 
 Answer = Literal["uniform", "intersecting"]
 _OWN_TREE = 100
+_EACH_WITH_EACH = 2_000_000  # pairs of a row and a query that are compared at once, without a tree
 
 
 class _Table(NamedTuple):
@@ -154,6 +155,11 @@ def true_counts(view: Microdata, workload: Workload) -> IntArray:
     points = np.vstack([view.points, np.where(ranks < 0, MISSING, ranks)])
     low = np.column_stack([workload.low, workload.value_low])
     high = np.column_stack([workload.high, workload.value_high])
+    if view.rows * workload.queries <= _EACH_WITH_EACH:
+        inside = np.ones((workload.queries, view.rows), dtype=np.bool_)
+        for axis, column in enumerate(points):
+            inside &= (low[:, axis, None] <= column) & (column <= high[:, axis, None])
+        return np.asarray(inside.sum(axis=1), dtype=np.int64)
     kinds, kind, frequency = np.unique(low > -np.inf, axis=0, return_inverse=True, return_counts=True)
     counts = np.zeros(workload.queries, dtype=np.int64)
     # Few tuples are distinct in the columns of one query: a tree of their own pays where many ask alike.

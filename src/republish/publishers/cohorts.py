@@ -16,7 +16,7 @@ for as long as anyone is in it:
   most `max_determined` of the others, from all releases so far. Cohorts that would exceed it do not change this time.
 
 A set of values that a person hides in stays the same while her value does, over absences too. No paper describes this
-publisher; docs/cohorts.md has the proof and what was measured.
+publisher; docs/cohorts-proof.md has the proof, docs/attacks-measured.md what was measured.
 """
 
 from __future__ import annotations

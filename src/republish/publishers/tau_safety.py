@@ -27,7 +27,7 @@ What an adversary can conclude who knows all this, and when everyone came, chang
 `membership` says who is with whom. With "random", the default, people of one value are dealt to the places of that
 value by chance, inside zones that know no values (see `_buckets.dealing`): knowing this program adds nothing to what
 groups say. With "nearest", as published, distances decide, and whoever knows the program excludes worlds in which
-another row would have been nearer: one release alone puts many people above .9 (docs/attacks.md).
+another row would have been nearer: one release alone puts many people above .9 (docs/attacks-measured.md).
 
 As published, phases: who keeps a signature; classification by signature; balancing with the newcomers nearest to a
 bucket; assignment of the others to new signatures; partition.
@@ -74,8 +74,7 @@ from republish.schema import Schema
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")
 _PARTITIONS = ("gathered", "bang")
-_LARGEST_PART = 1024
-_FEWEST_GROUPS = 5  # of a block, which is split from twice as many and one more on
+_LARGEST_PART = 1024  # groups that are gathered together, in parts or in the blocks of the BANG partition
 
 
 @dataclass(frozen=True)
@@ -83,14 +82,14 @@ class TauSafety(SignaturePublisher):
     """Groups of at least `m` different values, the same for everyone who stays or comes back unchanged.
 
     In two tables buckets are published whole, and whoever stays is with the same people for as long as her value lasts.
-    Then the bound of docs/cohorts.md holds: with `compromised`, the share of people whose values an adversary is taken
-    to know, it is computed before every release.
+    Then the bound of docs/cohorts-proof.md holds: with `compromised`, the share of people whose values an adversary is
+    taken to know, it is computed before every release.
 
     With `membership` "random" people are dealt by chance, in one table inside zones of about `zone` people who need a
     signature, 75 times m where not given.
 
     With `partition` "bang" and `membership` "nearest" it is tau-safe BangA (thesis 5.3): buckets are split by nested
-    regions of a BANG file, each with every value of the signature equally often, from 11 groups on, and groups are
+    regions of a BANG file, each with every value of the signature equally often, down to 1,024 groups, and groups are
     gathered inside. Places of people who left go to newcomers, else to counterfeits, and whoever has other
     quasi-identifiers is where these are now.
 
@@ -255,5 +254,5 @@ class TauSafety(SignaturePublisher):
         if self.whole:
             return buckets.batches(view.rows)
         if self.partition == "bang":
-            return in_regions(view, buckets, 2 * _FEWEST_GROUPS, rng)
+            return in_regions(view, buckets, _LARGEST_PART, rng)
         return gathered(view, buckets, _LARGEST_PART, rng)

@@ -17,7 +17,7 @@ For two tables. A batch is a number of people, and how often each value occurred
 - Now and then zones are joined, and counts not taken anew, by chance alone. So neither says for certain that a value
   was too frequent.
 
-No paper describes this publisher; docs/value-blind.md has the proof and what was measured.
+No paper describes this publisher; see docs/value-blind.md, docs/value-blind-proof.md and docs/value-blind-measured.md.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MIGRATE = "migrate"
 """The kind of entry that stands for the step."""
 _NOTE = (
     "private files of an earlier version were written anew, once: their digests of rows told more than they should; "
-    "older backups still hold them, see docs/security.md"
+    "older backups still hold them, see docs/security-secret.md"
 )
 
 

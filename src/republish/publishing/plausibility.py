@@ -16,8 +16,10 @@ from republish.arrays import WordArray
 from republish.errors import Implausible, NothingNew, PolicyError
 from republish.expect.findings import Deviation, found_of
 from republish.expect.limits import REFUSE, Expect
+from republish.ledger.entries import LedgerEntries
 from republish.memory.memory import Memory
 from republish.microdata import Axis
+from republish.publishing.view_digest import earlier_release, is_of_last
 from republish.schema import NORMAL_FORMS, Schema
 from republish.secret import Secret
 from republish.sources.identifiers import normal_texts
@@ -36,7 +38,8 @@ class Turnout:
     """How many rows a view has, how many of its people and people at all are remembered, rows of the last view.
 
     Of the newcomers that were `tried`, those who are `respelled` would be people whom the view lacks, if they were
-    written as `spelling` says. `same` is whether it is the view of the last release.
+    written as `spelling` says. `same` is whether it is the view of the last release, `earlier` the release before that
+    which was made of it (none if it is), and `usual` the largest share of newcomers of any release after the first.
     """
 
     rows: int
@@ -47,12 +50,21 @@ class Turnout:
     respelled: int = 0
     spelling: str = ""
     same: bool = False
+    earlier: int | None = None
+    usual: float | None = None
 
     @property
     def recognised(self) -> float | None:
         """The share of its people, or of all who are remembered if these are fewer, who are recognised."""
         there = min(self.rows, self.remembered)
         return self.known / there if there >= CROWD else None
+
+    @property
+    def unusual(self) -> float | None:
+        """By how much its share of newcomers is above the usual one."""
+        if self.usual is None or min(self.rows, self.remembered) < CROWD:
+            return None
+        return 1 - self.known / self.rows - self.usual
 
     @property
     def of_other_spelling(self) -> bool:
@@ -77,7 +89,17 @@ class Turnout:
         if self.of_other_spelling:
             share = self.known / max(1, min(self.rows, self.remembered))
             overlap = [Deviation("overlap", None, share, expect.overlap.refuse or 0.0, REFUSE, people)]
-        return (*fewer, *found_of(expect, "more_rows", self.growth, rows), *overlap)
+        if self.usual is not None and not any(one.refuses for one in overlap):
+            people += f"; of no release after the first more than {self.usual:.0%} of the people were new"
+            overlap += found_of(expect, "newcomers", self.unusual, people)
+        again = f"release {self.earlier} was made of this very view"
+        returned = float(self.earlier is not None) if self.rows >= CROWD else None
+        return (
+            *fewer,
+            *found_of(expect, "more_rows", self.growth, rows),
+            *overlap,
+            *found_of(expect, "earlier_view", returned, again),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +115,21 @@ def turnout(people: WordArray, memory: Memory, last: int) -> Turnout:
     """The turnout of these pseudonyms."""
     known = int(np.count_nonzero(memory.find(people) >= 0))
     return Turnout(len(people), known, memory.size, last)
+
+
+def with_past(found: Turnout, digest: str, entries: LedgerEntries) -> Turnout:
+    """The turnout with what the releases so far say of the view with this digest, and of newcomers."""
+    shares = [
+        record.payload["arrivals"]["new"] / record.payload["rows"]
+        for record in entries.releases[1:]
+        if record.payload["rows"] >= CROWD
+    ]
+    return replace(
+        found,
+        same=is_of_last(digest, entries),
+        earlier=earlier_release(digest, entries),
+        usual=max(shares, default=None),
+    )
 
 
 def with_spelling(
@@ -134,9 +171,9 @@ def require_plausible(
             "what is published although it was not expected needs a reason; give one, without names"
         )
     refused = [one for one in findings if one.refuses]
-    odd = tuple(name for name in _CHECKS if any(one.check == _CHECKS[name] for one in refused))
+    odd = tuple(name for name in _CHECKS if any(one.check in _CHECKS[name] for one in refused))
     passed = tuple(name for name in odd if name in meant)
-    left = tuple(one for one in findings if one.check not in [_CHECKS[name] for name in passed])
+    left = tuple(one for one in findings if not any(one.check in _CHECKS[name] for name in passed))
     others = [one for one in left if one.refuses]
     if others and anyway is None:
         raise Implausible(". ".join(_refusals(found, others)) + ". Nothing was written")
@@ -162,12 +199,16 @@ def _same(found: Turnout) -> str:
     )
 
 
-_CHECKS = {NEW_PEOPLE: "overlap", FEWER_ROWS: "fewer_rows"}
+_CHECKS = {
+    NEW_PEOPLE: ("overlap", "newcomers"),
+    FEWER_ROWS: ("fewer_rows",),
+    SAME_VIEW: ("earlier_view",),
+}
 
 
 def _refusals(found: Turnout, refused: list[Deviation]) -> list[str]:
     """What is wrong with a view and how it is published all the same."""
-    own = {"fewer_rows": _fewer, "overlap": _strangers}
+    own = {"fewer_rows": _fewer, "overlap": _strangers, "newcomers": _strangers, "earlier_view": _earlier}
     words = [own[name](found) for name in own if any(one.check == name for one in refused)]
     others = [one.sentence() for one in refused if one.check not in own]
     if others:
@@ -190,6 +231,13 @@ def _fewer(found: Turnout) -> str:
     )
 
 
+def _earlier(found: Turnout) -> str:
+    return (
+        f"a view must be the next one; release {found.earlier} was made of this very view, {found.rows:,} rows. Check "
+        f"that it is the right file; if all is again as it was then, say that it is meant: {_meant(SAME_VIEW)}"
+    )
+
+
 def _strangers(found: Turnout) -> str:
     spelling = (
         f"Written {found.spelling}, {found.respelled:,} of {found.tried:,} newcomers would be people whom this view "
@@ -197,10 +245,11 @@ def _strangers(found: Turnout) -> str:
         if found.respelled
         else ""
     )
+    usual = "" if found.usual is None else f" (at most {found.usual:.0%} so far)"
     return (
         f"a view must spell people as earlier views did; of {found.rows:,} people in this one {found.known:,} are "
-        f"recognised, {found.rows - found.known:,} would be new, and the last release was made of {found.last:,}. "
-        f"{spelling}Check zeros in front, a .0 at the end, case, spaces, and that this is the right column of "
+        f"recognised, {found.rows - found.known:,} would be new{usual}, and the last release was made of {found.last:,}"
+        f". {spelling}Check zeros in front, a .0 at the end, case, spaces, and that this is the right column of "
         f"identifiers; if they are other people, say that it is meant: {_meant(NEW_PEOPLE)}"
     )
 

@@ -34,6 +34,7 @@ from republish.publishing.plausibility import (
     require_plausible,
     spelled_alike,
     turnout,
+    with_past,
     with_spelling,
 )
 from republish.publishing.policy_record import policy_record, require_another_release
@@ -49,7 +50,7 @@ from republish.publishing.remedies import newcomers_to_hold, offered
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
 from republish.publishing.view_digest import KEY as VIEW_DIGEST
-from republish.publishing.view_digest import contents_sum, digest_of, is_of_last, row_contents
+from republish.publishing.view_digest import contents_sum, digest_of, row_contents
 from republish.release.codebook.tables import tables_of
 from republish.release.domains import Scales
 from republish.release.release import Release
@@ -355,8 +356,7 @@ def publish(
             maker = make(series, told, progress or (lambda _: None))
             with maker.open:
                 found = maker.read(view)
-                same = is_of_last(maker.view_digest, ledger.entries())
-                expected = _expected(maker, replace(found, same=same))
+                expected = _expected(maker, found)
                 as_of = dated()
                 crash_points.reach("view-read")
                 maker.group()
@@ -380,6 +380,7 @@ def publish(
 def _expected(maker: Maker, found: Turnout) -> Expected:
     """Compare the view with the last one, and refuse what is not expected of it unless that is meant."""
     expect, options = maker.policy.expectations, maker.options
+    found = with_past(found, maker.view_digest, maker.series.ledger.entries())
     columns = compare_margins(maker.margins, maker.series.margins(), expect)
     return require_plausible(found, (*found.findings(expect), *columns), options.meant, options.expect_anyway)
 
@@ -430,7 +431,7 @@ def _preview(maker: Maker, done: Published) -> Preview:
 def _committed(maker: Maker, draft: Draft, done: Published, head: Entry) -> None:
     """Refuse what the gate refuses; write what is kept in private, and commit it all in one step."""
     if done.gate is not None:
-        done.gate.require()
+        done.gate.require(str(maker.series.root))
     crash_points.reach("gated")
     kept = with_margins(maker.series, draft, maker.margins, maker.keep(draft, done))
     crash_points.reach("private-written")

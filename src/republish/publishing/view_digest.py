@@ -61,6 +61,14 @@ def is_of_last(digest: str, entries: LedgerEntries) -> bool:
     return last is not None and last.release not in entries.withdrawn and last.payload.get(KEY) == digest
 
 
+def earlier_release(digest: str, entries: LedgerEntries) -> int | None:
+    """The last release in force that was made of the view with this digest; none where the last release was."""
+    if is_of_last(digest, entries):
+        return None
+    made = [one for one in entries.releases[:-1] if one.payload.get(KEY) == digest]
+    return next((one.release for one in reversed(made) if one.release not in entries.withdrawn), None)
+
+
 def _words(column: pl.Series, name: str, secret: Secret) -> WordArray:
     """A keyed word of every cell as text; nothing where it is missing."""
     texts = as_text(column).rename("text").to_frame()

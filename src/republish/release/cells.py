@@ -5,7 +5,8 @@ their hierarchy, or the set of their values where they have none. Where every va
 missing the cell is empty; where only some are, it is `*`, which says nothing.
 
 Outermost cells of numbers and dates whose ends are nobody's business are open: `<=23`, `>=61`, and `*` where both
-ends are.
+ends are. A cell of decimals that begins behind a cut at 1.71 begins at the next number that a computer has; it is
+spelled by the cut, which is out: `(1.71-2.5]`, `>1.71`, and in the same way `[1.2-1.71)`, `<1.71`.
 
 The cell of a nested region is the range of values in it, exactly: a range of leaves that is no node is published
 as the set of the largest nodes in it, for a node around them would reach into other regions.
@@ -25,6 +26,8 @@ from republish.microdata import FLAT, INTERVAL, TREE, Axis
 
 NONE_MISSING, SOME_MISSING, ALL_MISSING = 0, 1, 2
 ANY, UP_TO, FROM = "*", "<=", ">="
+BELOW, ABOVE = "<", ">"
+_NEXT_TO = 2
 
 
 def _empty() -> IntArray:
@@ -93,23 +96,7 @@ class Cells:
         low, high = self.bounds()
         said = pl.Series(self.said)
         if self.axis.kind_code == INTERVAL:
-            separator = (
-                pl.when(pl.any_horizontal(pl.col("low", "high").str.contains("-", literal=True)))
-                .then(pl.lit(".."))
-                .otherwise(pl.lit("-"))
-            )
-            pair = pl.DataFrame({"low": low.cast(pl.String), "high": high.cast(pl.String)})
-            spelled = pair.select(
-                pl.when(pl.col("low").is_null() & pl.col("high").is_null())
-                .then(pl.lit(ANY))
-                .when(pl.col("low").is_null())
-                .then(pl.lit(UP_TO) + pl.col("high"))
-                .when(pl.col("high").is_null())
-                .then(pl.lit(FROM) + pl.col("low"))
-                .when(pl.col("low") == pl.col("high"))
-                .then(pl.col("low"))
-                .otherwise(pl.concat_str(pl.lit("["), "low", separator, "high", pl.lit("]")))
-            ).to_series()
+            spelled = _interval_texts(low, high)
         elif self.axis.kind_code == TREE:
             spelled = low
         else:
@@ -181,6 +168,47 @@ class Cells:
             some = pl.Series(self.missing == SOME_MISSING)
             columns.append(pl.select(pl.when(some).then(None).otherwise(flags).alias(flags.name)).to_series())
         return columns
+
+
+def _interval_texts(low: pl.Series, high: pl.Series) -> pl.Series:
+    """`[40-49]`, `45`, `<=23`, `>=61`; with dashes in the ends `[-5..5]`."""
+    (first, behind), (last, before) = _end_texts(low, -np.inf), _end_texts(high, np.inf)
+    table = pl.DataFrame({"same": low == high, "exact": low.cast(pl.String), "first": first, "last": last})
+    opening, closing = (pl.lit(pl.Series(marks)) for marks in (behind, before))
+    separator = (
+        pl.when(pl.any_horizontal(pl.col("first", "last").str.contains("-", literal=True)))
+        .then(pl.lit(".."))
+        .otherwise(pl.lit("-"))
+    )
+    return table.select(
+        pl.when(pl.col("first").is_null() & pl.col("last").is_null())
+        .then(pl.lit(ANY))
+        .when(pl.col("first").is_null())
+        .then(pl.when(closing).then(pl.lit(BELOW)).otherwise(pl.lit(UP_TO)) + pl.col("last"))
+        .when(pl.col("last").is_null())
+        .then(pl.when(opening).then(pl.lit(ABOVE)).otherwise(pl.lit(FROM)) + pl.col("first"))
+        .when("same")
+        .then("exact")
+        .otherwise(
+            pl.concat_str(
+                pl.when(opening).then(pl.lit("(")).otherwise(pl.lit("[")),
+                "first",
+                separator,
+                "last",
+                pl.when(closing).then(pl.lit(")")).otherwise(pl.lit("]")),
+            )
+        )
+    ).to_series()
+
+
+def _end_texts(ends: pl.Series, outwards: float) -> tuple[pl.Series, BoolArray]:
+    """One end of every interval as a text, and where it is out: the number next to it, which is much shorter."""
+    texts = ends.cast(pl.String)
+    if ends.dtype != pl.Float64:
+        return texts, np.zeros(len(ends), dtype=np.bool_)
+    beside = pl.Series(np.nextafter(ends.fill_null(0.0).to_numpy(), outwards)).cast(pl.String)
+    out = beside.str.len_chars() + _NEXT_TO < texts.str.len_chars().fill_null(0)
+    return pl.select(pl.when(out).then(beside).otherwise(texts)).to_series(), out.to_numpy()
 
 
 def set_texts(sets: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from republish.release.cells import FROM, UP_TO
+from republish.release.cells import ABOVE, BELOW, FROM, UP_TO
 
 _ONE = {"number": r"(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)", "date": r"([+-]?\d{4,}-\d\d-\d\d)"}
 
@@ -46,9 +46,9 @@ def free_name(name: str, table: pl.DataFrame) -> str:
 def _ends(name: str, kind: str) -> tuple[pl.Expr, pl.Expr]:
     """The ends of cells that are text; null where they are not said."""
     one, cell = _ONE[kind], pl.col(name)
-    pair = rf"^\[{one}(?:-|\.\.){one}\]$"
-    low = pl.coalesce(cell.str.extract(pair, 1), cell.str.extract(f"^(?:{FROM})?{one}$", 1))
-    high = pl.coalesce(cell.str.extract(pair, 2), cell.str.extract(f"^(?:{UP_TO})?{one}$", 1))
+    pair = rf"^[\[(]{one}(?:-|\.\.){one}[\])]$"
+    low = pl.coalesce(cell.str.extract(pair, 1), cell.str.extract(f"^(?:{FROM}|{ABOVE})?{one}$", 1))
+    high = pl.coalesce(cell.str.extract(pair, 2), cell.str.extract(f"^(?:{UP_TO}|{BELOW})?{one}$", 1))
     if kind == "date":
         return low.str.to_date("%Y-%m-%d", strict=False), high.str.to_date("%Y-%m-%d", strict=False)
     return low.cast(pl.Float64), high.cast(pl.Float64)

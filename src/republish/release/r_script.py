@@ -82,17 +82,17 @@ read_release <- function(folder = ".") {
 }
 
 # The ends of every cell of numbers, or of days: "45", "[40-49]", "[-5..5]", "[2024-01-05..2024-02-01]". An end is NA
-# where a cell is empty, "*", or open on that side: "<=23", ">=61".
+# where a cell is empty, "*", or open on that side: "<=23", ">=61". Of "(1.71-2.5]" and ">1.71" the number is out.
 .ends <- function(cells) {
   days <- any(grepl("[0-9]{4}-[0-9]{2}-[0-9]{2}", cells))
   one <- if (days) "([+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2})" else "(-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
   end <- function(side, open) {
-    range <- paste0("^\\[", one, "(?:-|\\.\\.)", one, "\\]$")
+    range <- paste0("^[\\[(]", one, "(?:-|\\.\\.)", one, "[\\])]$")
     text <- ifelse(grepl(range, cells, perl = TRUE), sub(range, side, cells, perl = TRUE), sub(open, "", cells))
     text[!grepl(paste0("^", one, "$"), text, perl = TRUE)] <- NA
     if (days) as.Date(text) else as.numeric(text)
   }
-  list(low = end("\\1", "^>="), high = end("\\2", "^<="))
+  list(low = end("\\1", "^>=?"), high = end("\\2", "^<=?"))
 }
 
 # How far the ends of every cell of numbers or days are apart, and the middle between them; NA where one is not said.
@@ -111,12 +111,12 @@ midpoints <- function(cells) {
 # A cell "<=23" or ">=61" is open; it is taken to begin at `lowest` or to end at `highest`, where you know these, and
 # else for the number that it names. A cell "*" counts only where you know both.
 inside <- function(cells, low, high, lowest = NA, highest = NA) {
-  below <- grepl("^<=", cells)
-  above <- grepl("^>=", cells)
-  named <- suppressWarnings(as.numeric(sub("^[<>]=", "", cells)))
-  bare <- gsub("^\\[|\\]$", "", cells)
+  below <- grepl("^<", cells)
+  above <- grepl("^>", cells)
+  named <- suppressWarnings(as.numeric(sub("^[<>]=?", "", cells)))
+  bare <- gsub("^[[(]|[])]$", "", cells)
   pattern <- "^(-?[0-9.]*[0-9])(-|\\.\\.)(-?[0-9.]*[0-9])$"
-  range <- grepl("^\\[", cells)
+  range <- grepl("^[[(]", cells)
   first <- suppressWarnings(as.numeric(ifelse(range, sub(pattern, "\\1", bare), bare)))
   last <- suppressWarnings(as.numeric(ifelse(range, sub(pattern, "\\3", bare), bare)))
   first <- ifelse(below, pmin(named, lowest, na.rm = TRUE), ifelse(above, named, first))

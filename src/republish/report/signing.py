@@ -15,7 +15,7 @@ _TITLES = {
     BROKEN: "Cannot be signed",
     FOUND: "Cannot be signed: people are found out",
     UNKNOWN: "Cannot be signed yet",
-    LOOK: "Can be signed by whoever accepts what is found",
+    LOOK: "Can be signed by a person who accepts what is found",
     HOLDS: "Can be signed",
 }
 _WORST_FIRST = tuple(_TITLES)

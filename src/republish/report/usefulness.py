@@ -8,6 +8,7 @@ from typing import Any
 from republish.report.facts import SeriesFacts
 from republish.show.numbers import percent
 
+_FAR = 10  # from here on a share of a coefficient that is hardly there says nothing
 _KEPT = ((0.5, "mostly kept"), (0.95, "partly kept"))
 NOT_MEASURED = (
     "How far an analyst is off was not measured when the last release was made: by an earlier version, an engine, or "
@@ -68,8 +69,9 @@ def _regression(found: Mapping[str, Any] | None) -> list[str]:
         if found["certain"]
         else "the sign of none is certain"
     )
+    size = f"by {percent(found['error'])} of" if found["error"] < _FAR else f"by more than {_FAR} times"
     return [
         f"A regression of {found['response']} on {', '.join(found['columns'])} has {found['coefficients']} "
-        f"coefficients: the median one is off by {percent(found['error'])} of its size in the raw view, intervals "
-        f"hold {found['held']} of them, and {signs}."
+        f"coefficients: the median one is off {size} its size in the raw view, intervals hold "
+        f"{found['held']} of them, and {signs}."
     ]

@@ -202,7 +202,7 @@ class Schema:
         if self.amended.series is not None:
             ways = self.amended.remedies(unlabelled, absent, self.may_be_absent)
             if unlabelled:
-                ways += ". To publish it, begin a new series and adopt the releases of this one: docs/weekly-checks.md"
+                ways += ". To publish it, begin a new series and adopt the releases of this one: docs/weekly-changes.md"
             return f"Correct the view; or {ways}" if ways else "Give a view that has them"
         if not unlabelled:
             return "Give a table that has them, or take them out of the schema"

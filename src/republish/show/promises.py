@@ -56,8 +56,8 @@ def words_on_correction(corrects: Mapping[str, Any], keeps_counts: bool = False)
     for name, found in corrects["attacks"].items():
         before, after = found["before"], found["after"]
         said.append(
-            f"whoever has both determines by {name} {after['determined']:,} of {after['people']:,} people, mean "
-            f"confidence {after['mean_confidence']:.4f}; before this release {before['determined']:,} of "
+            f"an adversary who has both determines by {name} {after['determined']:,} of {after['people']:,} people, "
+            f"mean confidence {after['mean_confidence']:.4f}; before this release {before['determined']:,} of "
             f"{before['people']:,}, {before['mean_confidence']:.4f}"
         )
     if not corrects["attacks"]:

@@ -54,8 +54,8 @@ QUESTIONS = (
     Question(
         "order",
         "Is there an order in which values follow each other that outsiders know, as stages of a disease?",
-        "Somebody who knows the order is let loose on every candidate too; it takes at least two past views.",
-        "She is not reckoned with.",
+        "Every candidate is also attacked by an adversary who knows the order; this needs at least two past views.",
+        "This adversary is not tested.",
     ),
     Question(
         "one_table",

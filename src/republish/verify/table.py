@@ -7,6 +7,8 @@ series are next door, in `verify.series`.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,8 +206,10 @@ def compared_tables(table: GroupedTable, text: Path, schema: Schema) -> Check:
     for name in plain:
         differs |= csv.drop_in_place(name).ne_missing(table[name]).to_numpy()
     for name in cells:
-        expected = _spelled(table, name).gather(table.numbering.group)
-        differs |= csv.drop_in_place(name).ne_missing(expected).to_numpy()
+        expected, found = _spelled(table, name).gather(table.numbering.group), csv.drop_in_place(name)
+        if table.schema.get(f"{name}_lo") == pl.Float64:
+            found = _with_both_ends_in(found)
+        differs |= found.ne_missing(expected).to_numpy()
     return Check("same tables", not differs.any(), _SAME, None, 0, int(differs.sum()))
 
 
@@ -224,6 +228,30 @@ def _spelled(table: GroupedTable, name: str) -> pl.Series:
     if missing is None:
         return text
     return pl.select(pl.when(missing.is_null()).then(pl.lit(ANY)).otherwise(text)).to_series()
+
+
+def _with_both_ends_in(texts: pl.Series) -> pl.Series:
+    """Intervals of decimals with ends that are in: `(1.71-2.5]` begins at the number next to 1.71."""
+    told = texts.unique().drop_nulls()
+    told = told.filter(told.str.contains(r"^(\(|[<>][^=])|\)$"))
+    if not len(told):
+        return texts
+    return texts.replace(told, pl.Series([_both_ends_in(text) for text in told], dtype=pl.String))
+
+
+def _both_ends_in(text: str) -> str:
+    def moved(end: str, outwards: float) -> str:
+        return str(pl.Series([math.nextafter(float(end), outwards)]).cast(pl.String)[0])
+
+    try:
+        if text[0] in "<>":
+            return f"{text[0]}={moved(text[1:], math.inf if text[0] == '>' else -math.inf)}"
+        low, high = re.split(r"(?<=\d)(?:\.\.|-)(?=[-\d])", text[1:-1])
+        low = moved(low, math.inf) if text[0] == "(" else low
+        high = moved(high, -math.inf) if text[-1] == ")" else high
+    except ValueError:
+        return text
+    return f"[{low}{'..' if '-' in low + high else '-'}{high}]"
 
 
 def _with_open_ends(text: pl.Series, low: pl.Series, high: pl.Series, missing: pl.Series | None) -> pl.Series:

@@ -145,8 +145,12 @@ class ColumnBody(Strict):
     name: str
     role: str
     kind: str | None = None
+    form: str | None = Field(None, description="How its days are written: one of `forms`.")
+    missing: list[str] = Field(default_factory=list, description="Those of `maybe` that mean missing.")
     why: str | None = None
     looks: str | None = None
+    forms: list[str] = Field(default_factory=list)
+    maybe: list[str] = Field(default_factory=list)
 
 
 class CreateBody(ViewBody):
@@ -159,6 +163,10 @@ class CreateBody(ViewBody):
     )
     answers: dict[str, bool | str] = Field(
         default_factory=dict, description="Answers to the questions of docs/choose.md by name: yes or no."
+    )
+    further: list[str] = Field(
+        default_factory=list,
+        description="Uploads of views that followed, oldest first: what is recommended is tried on them too.",
     )
     parameters: dict[str, bool | int | float | str] = Field(default_factory=dict)
     require: str = ""
@@ -367,7 +375,7 @@ def _views(api: APIRouter, desk: Desk) -> None:
 def _work(api: APIRouter, desk: Desk) -> None:
     @api.post("/series", summary="Make a series with the columns of an upload", status_code=201)
     def create(body: CreateBody) -> dict[str, Any]:
-        roles = [column.model_dump(exclude={"why", "looks"}) for column in body.roles]
+        roles = [column.model_dump(exclude={"why", "looks", "forms", "maybe"}) for column in body.roles]
         made = desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict()
         advice = desk.advice(body.name)
         return plain(made if advice is None else made | {"recommended": advice})

@@ -66,7 +66,11 @@ class Desk(SeriesDesk):
         return {"upload": upload, **found}
 
     def propose(self, upload: str) -> dict[str, Any]:
-        """A role and a kind for every column of a view, each with the reason."""
+        """A role and a kind for every column of a view, each with the reason.
+
+        `forms` are those in which the days of a column can be read, where that is not clear; `maybe` numbers that may
+        mean missing. The answers are `form` and `missing` of the roles that `create` takes.
+        """
         from republish.sources.columns.understood import understand
         from republish.sources.propose import NO_SENSITIVE, propose
 
@@ -75,7 +79,12 @@ class Desk(SeriesDesk):
             understood = understand(view.path)
             found = propose(understood)
         columns = [
-            {"name": p.name, "role": p.role, "kind": p.kind, "why": p.why, "looks": p.looks} for p in found
+            {
+                **{"name": p.name, "role": p.role, "kind": p.kind, "why": p.why, "looks": p.looks},
+                "forms": list(understood.unclear.get(p.name, ())),
+                "maybe": list(understood.maybe.get(p.name, ())),
+            }
+            for p in found
         ]
         asks = "" if any(p.role == "sensitive" for p in found) else f"{NO_SENSITIVE}. {SAY_NONE}"
         rows, read = understood.table.height, understood.sentence
@@ -161,14 +170,16 @@ class Desk(SeriesDesk):
         form: str | Mapping[str, Any] | None = None,
         report: Mapping[str, str] | None = None,
         answers: Mapping[str, Any] | None = None,
+        further: Sequence[str] = (),
     ) -> SeriesFacts:
         """A new series with the columns of an uploaded view, in the first folder that holds several.
 
         `roles` are the columns with `name`, `role` and `kind`, as `propose` returns them, or the same by name.
         `no_sensitive` says that it is meant where none of them is sensitive. `form` is "two-tables", or the same with
         k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
-        publisher, that which is recommended for the view and these `answers` to the questions of docs/choose.md, and
-        `advice` says why. The gate "recommended" has limits that were tried. `report` is title, purpose and so on.
+        publisher, that which is recommended for the view, `further` views that followed it, oldest first, and these
+        `answers` to the questions of docs/choose.md, and `advice` says why. The gate "recommended" has limits that were
+        tried. `report` is title, purpose and so on.
         """
         from republish.series import Series
 
@@ -188,7 +199,10 @@ class Desk(SeriesDesk):
         schema = request_models.schema_of(view, roles)
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
-        advice = request_models.advice_on(view, schema, form, answers) if publisher is None else None
+        advice = None
+        if publisher is None:
+            views = [view, *(self.uploads.get(one) for one in further)]
+            advice = request_models.advice_on(views, schema, form, answers)
         made, tables = request_models.method_of(
             advice, publisher, dict(parameters or {}), require, form, schema
         )

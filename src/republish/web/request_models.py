@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from republish.release.forms import TwoTables
     from republish.schema import Schema
     from republish.series import Series
+    from republish.sources.columns.understood import Understood
     from republish.tune.recommend import Recommendation
 
 RECOMMENDED = "recommended"
@@ -95,16 +96,32 @@ def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, 
                 "`republish init`"
             )
         labelled.append(Proposal(name, str(role), kind, ""))
+        understood = _answered(understood, name, column.get("form"), column.get("missing") or ())
     return schema_from(labelled, understood)
 
 
+def _answered(understood: Understood, name: str, form: str | None, missing: Sequence[str]) -> Understood:
+    """What is understood, with a person's answers on one column: how days are written, which numbers mean missing."""
+    forms, codes = understood.unclear.get(name, ()), understood.maybe.get(name, ())
+    if form and form not in forms:
+        raise SchemaError(
+            f"column {name}: its days are clear"
+            if not forms
+            else f"column {name}: days are written as {' or '.join(forms)}; choose one"
+        )
+    if set(missing) - set(codes):
+        raise SchemaError(f"column {name}: only numbers that were proposed for it can mean missing here")
+    understood = understood.with_form(name, form) if form else understood
+    return understood.with_codes(name, missing) if missing else understood
+
+
 def advice_on(
-    upload: Upload,
+    uploads: Sequence[Upload],
     schema: Schema,
     form: str | Mapping[str, Any] | None = None,
     answers: Mapping[str, Any] | None = None,
 ) -> Recommendation:
-    """What is recommended for a series that begins with a view, refused where a promise could not be kept."""
+    """What is recommended for a series that begins with these views, refused where a promise could not be kept."""
     from republish.release.forms import TwoTables, form_from
     from republish.tune.recommend import recommend
     from republish.tune.situation import Answers
@@ -113,7 +130,9 @@ def advice_on(
     if form is not None and tables is None:
         said = said.otherwise(Answers(one_table=True))
     with legible():
-        advice = recommend([upload.path], schema, form=tables or TwoTables(), answers=said)
+        advice = recommend(
+            [upload.path for upload in uploads], schema, form=tables or TwoTables(), answers=said
+        )
     advice.require_kept()
     return advice
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from datetime import date
 from pathlib import Path
+from zipfile import ZipFile
 
 import polars as pl
 import pytest
@@ -13,6 +14,14 @@ from republish.schema import Date, Dialect, Number, Schema
 from republish.sources.columns.understood import understand
 from republish.sources.tables import header, read_raw, read_table
 
+CELL = '<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+OPENDOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+  xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+  xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>
+<table:table table:name="view">{rows}</table:table></office:spreadsheet></office:body></office:document-content>"""
+MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
+<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>"""
 FRAME = pl.DataFrame(
     {
         "id": ["a", "b", "c"],
@@ -74,6 +83,43 @@ def test_a_column_without_a_name_is_refused(tmp_path: Path) -> None:
         sheet.write_row(1, 0, ["id", "SECRETCELL"])
     with pytest.raises(ViewError, match=r"1 of 2 have none\. Remove what stands above"):
         read_table(path)
+
+
+def test_an_old_workbook_is_a_table() -> None:
+    assert read_table(Path(__file__).parent / "view.xls").rows() == [
+        ("a", 1, date(2020, 1, 2), "01067"),
+        ("b", None, None, "x"),
+    ]
+
+
+def test_a_sheet_of_opendocument_is_a_table(tmp_path: Path) -> None:
+    rows = "".join(
+        f"<table:table-row>{''.join(CELL.format(text=text) for text in row)}</table:table-row>"
+        for row in (["id", "zip"], ["a", "01067"], ["b", "x"])
+    )
+    with ZipFile(tmp_path / "v.ods", "w") as made:
+        made.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        made.writestr("META-INF/manifest.xml", MANIFEST)
+        made.writestr("content.xml", OPENDOCUMENT.format(rows=rows))
+    assert read_table(tmp_path / "v.ods").rows() == [("a", "01067"), ("b", "x")]
+
+
+@pytest.mark.parametrize(("error", "message"), [("#DIV/0!", "1 hold an error of a formula"), ("#N/A", None)])
+def test_errors_of_formulas_are_refused_and_cells_that_are_not_available_are_missing(
+    tmp_path: Path, error: str, message: str | None
+) -> None:
+    path = tmp_path / "v.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet = made.add_worksheet()
+        sheet.write_column(0, 0, ["id", "SECRETCELL", "b"])
+        sheet.write_column(0, 1, ["age", 41])
+        sheet.write_formula(2, 1, "=A1", None, error)
+    if message is None:
+        assert read_table(path)["age"].to_list() == [41, None]
+        return
+    with pytest.raises(ViewError, match=message) as refused:
+        read_table(path)
+    assert "SECRETCELL" not in str(refused.value)
 
 
 @pytest.mark.parametrize("cut", [30, 400, -200, -1])

@@ -281,20 +281,23 @@ def test_a_series_whose_degree_the_limits_choose_is_made(folder: Path, client: T
     series.ledger.close()
 
 
+AS_RECOMMENDED: dict[str, object] = {
+    "publisher": "recommended",
+    "tables": "as-usual",
+    "people_k": "5",
+    "column": ["patient", "age", "weight", "diagnosis"],
+    "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
+    "kind": ["category", "number", "number", "category"],
+}
+"""What a person sends who takes what is proposed."""
+
+
 def test_what_is_recommended_is_chosen_unless_something_else_is_and_says_why(
     folder: Path, client: TestClient
 ) -> None:
     page = post(client, "/new", view(0).write_csv())
     assert re.search(r'id="m-recommended"[^>]*checked', page.text)  # type: ignore[attr-defined]
-    fields = {
-        "name": "as recommended",
-        "publisher": "recommended",
-        "tables": "as-usual",
-        "people_k": "5",
-        "column": ["patient", "age", "weight", "diagnosis"],
-        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
-        "kind": ["category", "number", "number", "category"],
-    }
+    fields = AS_RECOMMENDED | {"name": "as recommended"}
     done = post(client, page.url.path, **fields)  # type: ignore[attr-defined]
     assert "Why this method, and what it costs" in done.text  # type: ignore[attr-defined]
     assert "simulated" in done.text  # type: ignore[attr-defined]
@@ -303,6 +306,44 @@ def test_what_is_recommended_is_chosen_unless_something_else_is_and_says_why(
     assert (series.policy.publisher.name, series.policy.form) == ("value-blind", rp.TwoTables(5))
     series.ledger.close()
     assert "Not promised:" in client.get("/s/as%20recommended").text
+
+
+def test_files_that_followed_are_tried_too_and_erased(client: TestClient) -> None:
+    page = post(client, "/new", view(0).write_csv())
+    fields = AS_RECOMMENDED | {"name": "with more"}
+    more = [("further", (f"week{week}.csv", view(week).write_csv().encode(), "text/csv")) for week in (2, 1)]
+    kept = desk_of(client).uploads.folder
+    held = len(list(kept.iterdir()))
+    done = client.post(page.url.path, data=fields, files=more, headers={"X-CSRF-Token": csrf(client)})  # type: ignore[attr-defined]
+    assert done.status_code == 200 and "of which 9 were simulated" in done.text
+    assert len(list(kept.iterdir())) == held
+    desk_of(client).uploads.remove(page.url.path.rpartition("/")[2])  # type: ignore[attr-defined]
+
+
+def test_what_can_be_read_in_two_ways_is_asked_in_the_row_of_its_column(
+    folder: Path, client: TestClient
+) -> None:
+    lines = [
+        f"p{i},{999 if i % 9 == 0 else 20 + i % 50},0{i % 9 + 1}/0{i % 7 + 1}/2001,{'abcd'[i % 4]}"
+        for i in range(60)
+    ]
+    page = post(client, "/new", "\n".join(["patient,age,born,diagnosis", *lines]))
+    assert "DD/MM/YYYY" in page.text and "999 means missing" in page.text  # type: ignore[attr-defined]
+    fields = AS_RECOMMENDED | {
+        "name": "two ways",
+        "publisher": "mondrian",
+        "one_table": "yes",
+        "column": ["patient", "age", "born", "diagnosis"],
+        "kind": ["category", "number", "date", "category"],
+    }
+    address = page.url.path  # type: ignore[attr-defined]
+    unanswered = post(client, address, **fields).text  # type: ignore[attr-defined]
+    assert "Choose it in the row of the column" in unanswered and "--read" not in unanswered
+    answers = {"form.born": "MM/DD/YYYY", "missing.age": "999"}
+    assert post(client, address, **fields, **answers).status_code == 200  # type: ignore[attr-defined]
+    desk_of(client).uploads.remove(address.rpartition("/")[2])
+    files = rp.Series.open(folder / "two ways").schema.files
+    assert files.dates == "MM/DD/YYYY" and files.missing_in("age") == ("999",)
 
 
 def test_the_page_asks_the_questions_of_the_command(client: TestClient) -> None:
@@ -316,16 +357,7 @@ def test_the_page_asks_the_questions_of_the_command(client: TestClient) -> None:
 
 def test_what_is_published_once_follows_from_an_answer(folder: Path, client: TestClient) -> None:
     page = post(client, "/new", view(0).write_csv())
-    fields = {
-        "name": "once",
-        "publisher": "recommended",
-        "tables": "as-usual",
-        "people_k": "5",
-        "answer.again": "no",
-        "column": ["patient", "age", "weight", "diagnosis"],
-        "role": ["identifier", "quasi-identifier", "quasi-identifier", "sensitive"],
-        "kind": ["category", "number", "number", "category"],
-    }
+    fields = AS_RECOMMENDED | {"name": "once", "answer.again": "no"}
     post(client, page.url.path, **fields)  # type: ignore[attr-defined]
     series = rp.Series.open(folder / "once")
     assert series.policy.publisher.name == "mondrian"

@@ -1,8 +1,8 @@
 """Cells of tables that another tool made, in coordinates of a view.
 
 They are read as this tool writes them, and in some more spellings: `20-30`, `[20, 30)`, `4*`, `120**`. An open one,
-`<=16` or `>=61`, reaches as far as the view or the declared domain does. A cell `*` says nothing, and an empty one that
-the value is missing.
+`<=16`, `<16`, `>=61` or `>61`, reaches as far as the view or the declared domain does. A cell `*` says nothing, and an
+empty one that the value is missing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from republish.errors import SchemaError
 from republish.hierarchies import Tree
 from republish.microdata import FLAT, INTERVAL, Axis
 from republish.release.cells import (
+    ABOVE,
     ALL_MISSING,
     ANY,
+    BELOW,
     FROM,
     NONE_MISSING,
     SOME_MISSING,
@@ -175,14 +177,17 @@ def _number(whole: bool, text: str) -> Range | None:
 
 def _open_ended(exactly: Callable[[str], Range | None], axis: Axis, text: str) -> Range | None:
     """An interval that has both ends, or reaches from one to the end of the axis."""
-    for mark in (UP_TO, FROM):
+    for mark in (UP_TO, FROM, BELOW, ABOVE):
         if text.strip().startswith(mark):
             found = exactly(text.strip().removeprefix(mark).strip())
             if found is None:
                 return None
-            return (
-                (min(axis.low, found[0]), found[1]) if mark == UP_TO else (found[0], max(axis.high, found[1]))
-            )
+            low, high = found
+            if mark in (UP_TO, BELOW):
+                end = high if mark == UP_TO else float(np.nextafter(high, -np.inf))
+                return min(axis.low, low, end), end
+            end = low if mark == FROM else float(np.nextafter(low, np.inf))
+            return end, max(axis.high, high, end)
     return exactly(text)
 
 

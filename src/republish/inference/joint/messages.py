@@ -13,7 +13,7 @@ it shows. That leads to the one distribution, nearest to the knowledge, under wh
 what it does. In the end each group makes its posterior of what all the others say.
 
 Who has event lists knows of every step of a chain whether the value changed. Steps that contradict it weigh nothing.
-docs/joint.md has the measurements.
+docs/joint-measured.md has the measurements.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ from republish.sources.values import whole_numbers
 def read_workbook(path: Path, sheet: str | None) -> pl.DataFrame:
     """The sheet of that name, or the first; the first row has the names of the columns.
 
-    Numbers, days and truth values come as such where a whole column holds nothing else, all else as text.
+    Numbers, days and truth values come as such where a whole column holds nothing else, all else as text. `#N/A` is a
+    missing cell; any other error that a formula left is refused.
     """
     with legible_as(EXCEL, path):
         import fastexcel
@@ -24,9 +25,10 @@ def read_workbook(path: Path, sheet: str | None) -> pl.DataFrame:
         logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of every empty column
         book = fastexcel.read_excel(path)
         _require_sheet(path, book.sheet_names, sheet)
-        frame: pl.DataFrame = book.load_sheet(
-            0 if sheet is None else sheet, schema_sample_rows=None, eager=False
-        ).to_polars()
+        loaded = book.load_sheet(0 if sheet is None else sheet, schema_sample_rows=None, eager=False)
+        cells, problems = loaded.to_arrow_with_errors()
+        frame: pl.DataFrame = pl.DataFrame(cells)
+    _require_results(path, [] if problems is None else [one.detail for one in problems.errors])
     twice = [name for name in frame.columns if name.startswith("__UNNAMED__")]
     if twice:
         raise ViewError(
@@ -51,6 +53,16 @@ def _require_sheet(path: Path, there: list[str], sheet: str | None) -> None:
     if sheet is not None and sheet not in there:
         raise ViewError(
             f"{path.name} needs the sheet that the schema names, {listed([sheet])}; it has {listed(there)}"
+        )
+
+
+def _require_results(path: Path, problems: list[str]) -> None:
+    """A formula that failed says nothing of a person, and is not the same as a cell that was left empty."""
+    failed = [one for one in problems if "Error(" in one and "Error(NA)" not in one]
+    if failed:
+        raise ViewError(
+            f"{path.name}: cells must hold values; {len(failed):,} hold an error of a formula, say a division by "
+            "zero. Mend the formulas, or leave these cells empty where the value is missing"
         )
 
 

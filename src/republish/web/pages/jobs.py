@@ -101,7 +101,7 @@ class JobPages(Page):
         meant = tuple(one for one in MEANT if one in form.getlist("meant"))
         anyway = text(form, "expect_anyway").strip() or None
         try:
-            with self._truth(form) as truth:
+            with self._files(form, "truth") as truth:
                 job = self.desk.start_dry_run(name, upload, as_of or None, meant, truth, anyway)
         except NotFound:
             raise
@@ -222,7 +222,7 @@ class JobPages(Page):
             }
             chosen = asked["attacks"] if asked["which"] == "some" else None
             name = request.path_params["name"]
-            with self._truth(form) as truth:
+            with self._files(form, "truth") as truth:
                 job = self.desk.start_attack(name, adversary, chosen, truth)
         except NotFound:
             raise

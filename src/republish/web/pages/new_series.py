@@ -90,7 +90,9 @@ class NewSeriesPages(Page):
             }
             chosen = zip(form.getlist("role"), form.getlist("kind"), strict=False)
             columns = [
-                column | {"role": role, "kind": kind}
+                column
+                | {"role": role, "kind": kind, "form": text(form, f"form.{column['name']}")}
+                | {"missing": form.getlist(f"missing.{column['name']}")}
                 for column, (role, kind) in zip(columns, chosen, strict=False)
             ]
         return self.page(
@@ -123,28 +125,36 @@ class NewSeriesPages(Page):
         upload, name, publisher = request.path_params["upload"], text(form, "name"), text(form, "publisher")
         try:
             named = zip(form.getlist("column"), form.getlist("role"), form.getlist("kind"), strict=True)
-            roles = [{"name": str(c), "role": str(role), "kind": str(kind)} for c, role, kind in named]
+            roles = [
+                {
+                    **{"name": str(c), "role": str(role), "kind": str(kind)},
+                    "form": text(form, f"form.{c}"),
+                    "missing": [str(code) for code in form.getlist(f"missing.{c}")],
+                }
+                for c, role, kind in named
+            ]
             parameters = {
                 key.removeprefix(f"{publisher}."): str(value)
                 for key, value in form.items()
                 if key.startswith(f"{publisher}.") and str(value).strip()
             }
-            alone = "one_table" in form
-            found = self.desk.create(
-                name,
-                upload,
-                roles,
-                None if publisher == _RECOMMENDED else publisher,
-                parameters,
-                _gate(form),
-                one_table=alone,
-                no_sensitive="no_sensitive" in form,
-                form=_form(form, publisher),
-                report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
-                answers={one.name: text(form, f"answer.{one.name}") or "no" for one in QUESTIONS}
-                if "answer.again" in form
-                else None,
-            )
+            with self._files(form, "further", keep=False) as further:
+                found = self.desk.create(
+                    name,
+                    upload,
+                    roles,
+                    None if publisher == _RECOMMENDED else publisher,
+                    parameters,
+                    _gate(form),
+                    one_table="one_table" in form,
+                    no_sensitive="no_sensitive" in form,
+                    form=_form(form, publisher),
+                    report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
+                    answers={one.name: text(form, f"answer.{one.name}") or "no" for one in QUESTIONS}
+                    if "answer.again" in form
+                    else None,
+                    further=further,
+                )
         except NotFound:
             raise
         except RepublishError as problem:

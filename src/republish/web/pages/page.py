@@ -68,18 +68,20 @@ class Page:
         return self.desk.upload(file)
 
     @contextmanager
-    def _truth(self, form: FormData) -> Iterator[list[str]]:
-        """The raw views of releases among what was sent, in the order of their names; erased where work is refused."""
-        files = [file for file in form.getlist("truth") if not isinstance(file, str) and file.filename]
+    def _files(self, form: FormData, name: str, keep: bool = True) -> Iterator[list[str]]:
+        """The files of a field, in the order of their names; erased after work that refuses or does not `keep` them."""
+        files = [file for file in form.getlist(name) if not isinstance(file, str) and file.filename]
         taken: list[str] = []
         try:
             for file in sorted(files, key=lambda file: file.filename or ""):
                 taken.append(self.desk.upload(file))
             yield taken
         except BaseException:
-            for upload in taken:
-                self.desk.uploads.remove(upload)
+            keep = False
             raise
+        finally:
+            for upload in taken if not keep else ():
+                self.desk.uploads.remove(upload)
 
 
 def to(address: str) -> Response:
@@ -155,6 +157,7 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"Correct them, or list the texts that mean missing in the schema: missing = \[\.\.\.\]": "Correct them",
     r", or let the schema say how to read them: normal = .*": "",
     r"\bview\.(?:csv|parquet)\b": "the file",
+    r"Say which, --read dates\.[^=]+=\S+?, or write": "Choose it in the row of the column, or write",
     r"; label one in the schema": "; choose that role for a column",
     r"the schema names columns that the table does not have:": "the file lacks columns of this series:",
     r"whose schema (has|lists)": r"that \1",
