@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 SHOWN  := $(VENV)/ready-demo
 DATA   ?= $(firstword $(wildcard $(REPUBLISH_ADULT) ../shared/data/adult))
+WAGES  ?= $(firstword $(wildcard $(REPUBLISH_WAGES) ../shared/data/wages))
 
 # What the tests of the extras need, and which folders of tests `make test` leaves to their own targets (LEAVE='spark postgres').
 SPARK    := $(VENV)/ready-spark
@@ -16,10 +17,10 @@ EXTRAS   := $(if $(filter spark,$(LEAVE)),,$(if $(JAVA),$(SPARK))) $(if $(filter
 
 # Bytecode is kept even where the environment forbids it: every process that a test starts would compile all modules anew.
 # Two processes share the cores; threads of linear algebra would only wait for each other.
-PYTEST   := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 REPUBLISH_ADULT='$(DATA)' $(BIN)/python -m pytest -n 2
+PYTEST   := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 REPUBLISH_ADULT='$(DATA)' REPUBLISH_WAGES='$(WAGES)' $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-long test-nojit test-spark test-postgres test-stores bench bench-full bench-spark \
-  reproduce results chromium r java postgres lint format clean
+.PHONY: demo test test-long test-nojit test-spark test-postgres test-stores coverage bench bench-full bench-spark \
+  reproduce results chromium r java postgres docs lint format clean
 .NOTPARALLEL:
 
 # The demo needs the product and its report alone, and few of their modules: those are compiled to bytecode as they are
@@ -96,6 +97,10 @@ test-long: $(READY) $(EXTRAS)
 test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not long and not jit' tests/requirements tests/orders tests/spatial tests/inference tests/knowledge tests/publishers tests/attacks tests/release/test_cells.py tests/memory/test_memory.py tests/memory/test_event_lists.py
 
+# Lines of src that tests run; the floor and what is not counted are in pyproject.toml.
+coverage: $(READY) chromium r
+	$(PYTEST) -m 'not long' --ignore=tests/spark --ignore=tests/postgres --cov --cov-report=term
+
 bench: $(READY)
 	$(BIN)/python -m bench
 
@@ -116,6 +121,18 @@ results: $(READY)
 	rm -rf docs/results && mkdir -p docs/results
 	cd reproduced/full && find . -name '*.md' -o -name '*.png' | tar -c -T - | tar -x -C ../../docs/results
 
+# The site, in an environment of its own. Links, anchors, and whatever a page would fetch from elsewhere stop it.
+DOCS := .venv-docs
+$(DOCS)/ready: pyproject.toml
+	@[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(DOCS)/requirements.txt
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -r $(DOCS)/requirements.txt
+	@touch $@
+
+docs: $(DOCS)/ready
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	$(DOCS)/bin/python docs/site/check.py site
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -127,5 +144,5 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo reproduced dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DOCS) site demo reproduced dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

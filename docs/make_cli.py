@@ -14,12 +14,14 @@ HEADER = """# Command line
 
 Made from `republish COMMAND --help` by `docs/make_cli.py`. Every reading command takes `--json` ([json.md](json.md)).
 Exit codes: {codes}. What schedulers do with them: [schedules.md](schedules.md).
+`republish --install-completion` turns on completion of commands and options in bash, zsh, fish and PowerShell;
+`republish --show-completion` prints what it adds.
 """
 
 
 def help_text(command: str) -> str:
     """What `--help` prints, in plain lines."""
-    environment = os.environ | {"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"}
+    environment = os.environ | {"COLUMNS": "88", "TERM": "dumb", "NO_COLOR": "1"}
     text = subprocess.check_output(
         [sys.executable, "-m", "republish", command, "--help"], text=True, env=environment
     )
