@@ -101,8 +101,10 @@ test-nojit: $(READY)
 coverage: $(READY) chromium r
 	$(PYTEST) -m 'not long' --ignore=tests/spark --ignore=tests/postgres --cov --cov-report=term
 
+# Ratios of everything; then docs/benchmarks.md, beside the peers that install.
 bench: $(READY)
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.page
 
 bench-full: $(READY)
 	$(BIN)/python -m bench --full

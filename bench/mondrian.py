@@ -33,19 +33,24 @@ def least(work: Callable[[], object], runs: int = 3) -> float:
     return min(times)
 
 
-def measure(n: int) -> dict[str, float]:
-    """Return the time of every case and of the k-d tree for n rows."""
+def space_of(n: int) -> tuple[Space, np.ndarray, Whole]:
+    """Return n uniform rows and their sensitive values."""
     rng = np.random.default_rng(0)
     points = rng.random((COLUMNS, n))
     codes = rng.integers(0, VALUES, n).astype(np.int32)
     nothing, zeros, ones = np.zeros(0, np.int32), np.zeros(COLUMNS, np.int64), np.ones(COLUMNS)
     space = Space(points, ones, ones, np.zeros(COLUMNS, np.int8), nothing, nothing, zeros, zeros)
-    whole = Whole.of(codes, VALUES)
+    return space, codes, Whole.of(codes, VALUES)
+
+
+def measure(n: int) -> dict[str, float]:
+    """Return the time of every case and of the k-d tree for n rows."""
+    space, codes, whole = space_of(n)
     times = {
         name: least(lambda asked=asked, strict=strict: divide(space, codes, whole, asked, strict))
         for name, (asked, strict) in CASES.items()
     }
-    times["k-d tree"] = least(lambda: cKDTree(points.T, leafsize=K))
+    times["k-d tree"] = least(lambda: cKDTree(space.points.T, leafsize=K))
     return times
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
@@ -98,7 +97,7 @@ def line(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print a table, and write it as CSV."""
+    """Print a table."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.peers", description=sys.modules["bench.peers"].__doc__
     )
@@ -108,13 +107,8 @@ def main() -> None:
     os.environ["PYTHONWARNINGS"] = "ignore"
     print(f"k = {K}, quasi-identifiers {', '.join(QUASI)}")
     print("| rows | package | seconds | memory | penalty | suppressed |\n|---|---|---|---|---|---|")
-    found = [one for rows in chosen.rows for one in measured(rows)]
-    with (OUT / "peers.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        columns = ["rows", "package", "mebibytes", "penalty", "suppressed"]
-        writer.writerow([*columns, "seconds"])
-        for one in found:
-            writer.writerows([*(one[name] for name in columns), took] for took in one.get("seconds", []))
+    for rows in chosen.rows:
+        measured(rows)
 
 
 if __name__ == "__main__":
