@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
     """Append leaves to a hierarchy, say how columns of the source are read, or change the gate for releases to come."""
     from republish.cli.arguments import assignments
     from republish.errors import PolicyError
+    from republish.gate.run import broken_already
     from republish.publishing.maintenance import amend_gate, amend_hierarchy
     from republish.publishing.schema_changes import absent_change, drop_change, recode_change, rename_change
 
@@ -82,21 +83,9 @@ def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
             sentences += opened.amend(changes, options.reason)
         if options.gate is not None:
             sentences.append(amend_gate(opened, options.new_gate(opened), options.reason).sentence())
-            sentences += _broken_already(opened)
+            sentences += [f"note: {one}" for one in broken_already(opened)]
     if how.as_json:
         say_json({"added": added, "amended": sentences})
     else:
         for sentence in sentences:
             say(sentence)
-
-
-def _broken_already(series: Series) -> list[str]:
-    """Where what is out already breaks the gate: most views to come would be refused."""
-    from republish.gate.run import judge_again
-
-    if series.gate is None or not series.records or replace(series.gate, exchanged=None).needs_views:
-        return []
-    return [
-        f"note: the releases so far break it, so that later ones mostly will: {breach.sentence()}"
-        for breach in judge_again(series).breaches
-    ]
