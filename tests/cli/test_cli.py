@@ -55,6 +55,13 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_what_is_learned_may_have_the_roles_of_a_series(published: Path, tmp_path: Path) -> None:
+    views = sorted((published / "data/views").iterdir())
+    said = ok("learn", tmp_path / "known", *views, "--schema", published / "series")
+    assert (tmp_path / "known/knowledge.toml").is_file()
+    assert f"init SERIES --schema {published / 'series'} --publisher js-reduce" in said.replace("\n", " ")
+
+
 def test_help_explains_every_command_in_the_order_of_the_work() -> None:
     text = ok("--help")
     places = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,8 @@ from republish import (
     Series,
 )
 from republish.cli import app
+from republish.publishing import remedies
+from republish.publishing.result import Published, ReleaseOptions
 
 SCHEMA = Schema("id", [Number("age")], Category("dx"))
 FIRST = pl.DataFrame({"id": list("pqrs"), "age": [1, 2, 8, 9], "dx": list("abcd")})
@@ -87,6 +90,30 @@ def test_nothing_is_offered_that_would_be_refused_too(series: Series, newcomers:
     with pytest.raises(LimitBroken) as refused:
         series.publish(pl.concat([moved, NEW.head(newcomers)]))
     assert "Tried" not in str(refused.value)
+
+
+def test_where_the_gate_refuses_that_too_nothing_is_offered(
+    series: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Published] = []
+
+    def offered(options: ReleaseOptions, releases: int, released: Callable[..., Published]) -> str:
+        def noted(other: ReleaseOptions) -> Published:
+            tried.append(released(other))
+            return tried[-1]
+
+        return remedies.offered(options, releases, noted)
+
+    monkeypatch.setattr("republish.publishing.run.offered", offered)
+    moved = pl.concat([FIRST.with_columns(age=pl.Series([1, 8, 2, 9])), NEW])
+    with pytest.raises(LimitBroken) as refused:
+        series.publish(moved)
+    (without,) = tried  # it was tried, and refused by the gate, not for another reason
+    assert (without.rows, without.waiting) == (4, 2)
+    assert without.gate is not None and not without.gate.passed
+    assert "Tried" not in str(refused.value) and "would let it pass" in str(refused.value)
+    assert series.publish(moved, dry_run=True).remedy == ""
+    assert len(series.records) == 1
 
 
 def test_a_publisher_that_cannot_place_newcomers_offers_to_hold_them(tmp_path: Path) -> None:

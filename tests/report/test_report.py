@@ -205,11 +205,16 @@ def test_without_an_attack_it_says_so_and_how_to_make_one(tmp_path: Path) -> Non
         assert "The last one was made" not in text
 
 
-def test_an_attack_that_no_longer_holds_is_named_and_not_shown(tmp_path: Path) -> None:
+def test_an_attack_that_no_longer_holds_is_named_with_what_it_found_then(tmp_path: Path) -> None:
     series = make(tmp_path / "weekly", 1)
-    keep(series, assess(series, Adversary(), ["tau"]))
+    found = assess(series, Adversary(), ["tau"])
+    keep(series, found)
     series.publish(view(1), as_of="2026-02-01")
     text = make_report(series, "md")
+    made = f"{found.made_at[:10]} {found.made_at[11:16]}"
+    since = f"The last one was made {made} UTC, after 1 release; the series has changed since: 1 release came after it."
+    assert text.count(since) == 3  # in the verdict, at a glance, and where the risk is told
+    assert f"{since} Found then, by tau:" in text and "determines nobody of 60 people" in text
     assert "No attack was made on the series as it is now" in text
     assert "after 1 release; the series has changed since" in text
     assert "### Adversary" not in text

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from republish import Mondrian, Series
 from republish.errors import SchemaError
 from republish.hierarchies import Calendar, Hierarchy, Neighbours
 from republish.schema import (
@@ -68,6 +69,18 @@ def test_a_toml_file_gives_every_column_its_role_and_kind(tmp_path: Path) -> Non
         insensitive=["note"],
         missing=["NA", "?"],
     )
+
+
+@pytest.mark.parametrize("name", ["s", "s/series.toml"])
+def test_a_series_is_a_schema_too(tmp_path: Path, name: str) -> None:
+    schema = read_schema(write(tmp_path))
+    Series.create(tmp_path / "s", schema, Mondrian(2), seed=1)
+    assert read_schema(tmp_path / name) == schema
+
+
+def test_a_folder_that_is_no_series_is_no_schema(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="must be a TOML file in UTF-8, or the folder of a series"):
+        read_schema(tmp_path)
 
 
 def test_a_schema_becomes_a_document_and_comes_back(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 from republish import __version__
 from republish.cli import (
     adopt,
+    amend,
     attack,
     backup,
     export,
@@ -53,7 +54,7 @@ app.command("learn", rich_help_panel=_FIRST)(setup.learn)
 app.command("adopt", rich_help_panel=_FIRST)(adopt.adopt)
 app.command("publish", rich_help_panel=_EVERY)(publish.publish)
 app.command("export", rich_help_panel=_EVERY)(export.export)
-app.command("amend", rich_help_panel=_EVERY)(publish.amend)
+app.command("amend", rich_help_panel=_EVERY)(amend.amend)
 app.command("withdraw", rich_help_panel=_EVERY)(publish.withdraw)
 app.command("forget", rich_help_panel=_EVERY)(publish.forget)
 app.command("status", rich_help_panel=_LOOK)(status.status)

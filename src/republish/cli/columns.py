@@ -23,7 +23,8 @@ class ColumnOptions:
 
     schema: Path | None = option(
         None,
-        "schema.toml with the role of every column; or a Table Schema, datapackage.json: roles are proposed.",
+        "schema.toml with the role of every column, or a series that has it; or a Table Schema, datapackage.json: "
+        "roles are proposed.",
     )
     view: list[Path] | None = option(
         None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from republish.cli.amend import AS_RECOMMENDED
 from republish.cli.columns import ColumnOptions, ask_reading, choose, is_said
 from republish.cli.options import gathered, option
 from republish.cli.output import Json, say, say_json, say_table
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 
 RECOMMENDED = "value-blind"
-AS_RECOMMENDED = "recommended"
 
 
 @dataclass(frozen=True)

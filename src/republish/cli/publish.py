@@ -1,10 +1,10 @@
-"""`publish`, `amend`, `withdraw` and `forget`: what changes a series."""
+"""`publish`, `withdraw` and `forget`: what changes a series."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -260,77 +260,6 @@ def _say_gate(verdict: Verdict) -> None:
         say(f"    note: {note}")
     for breach in verdict.breaches:
         say(f"    broken: {breach.sentence()}", wrong=True)
-
-
-Several = list[str] | None
-
-
-@dataclass(frozen=True)
-class AmendOptions:
-    """What is amended of hierarchies, of how views are read, and of the gate."""
-
-    hierarchy: Several = option(None, "COLUMN=FILE: append the leaves that FILE adds.")
-    drop: Several = option(None, "A new column of the source: leave it out of every view.")
-    rename: Several = option(None, "OLD=NEW: the source calls column OLD of the series NEW now.")
-    absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
-    recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
-    gate: str | None = option(
-        None, 'Settings of the gate from now on: "max_determined=0.01,compromised=0.04"; none takes one away.'
-    )
-    reason: str = option(
-        "", "Why, for ledger and report; no names. --hierarchy and a tighter gate need none."
-    )
-
-
-@gathered
-def amend(series: Folder, options: AmendOptions, how: WritingOptions) -> None:
-    """Append leaves to a hierarchy, say how columns of the source are read, or change the gate for releases to come."""
-    from republish.cli.arguments import assignments
-    from republish.errors import PolicyError
-    from republish.publishing.maintenance import amend_gate, amend_hierarchy
-    from republish.publishing.schema_changes import absent_change, drop_change, recode_change, rename_change
-
-    opened = how.open(series)
-    leaves = assignments(options.hierarchy or [], "--hierarchy")
-    changes = [
-        *(drop_change(name) for name in options.drop or ()),
-        *(rename_change(*pair) for pair in assignments(options.rename or [], "--rename").items()),
-        *(absent_change(name) for name in options.absent or ()),
-        *(recode_change(*pair) for pair in assignments(options.recode or [], "--recode").items()),
-    ]
-    kinds = sum((bool(leaves), bool(changes), options.gate is not None))
-    if kinds != 1:
-        raise PolicyError(
-            "say what to amend, one of these in a command: hierarchies (--hierarchy), columns (--drop, --rename, "
-            f"--absent, --recode) or the gate (--gate); found {kinds or 'none'} of them"
-        )
-    added, sentences = {}, []
-    with telling(opened):
-        for column, file in leaves.items():
-            added[column] = amend_hierarchy(opened, column, Path(file))
-            sentences.append(f"{column}: {number(added[column])} leaves added")
-        if changes:
-            sentences += opened.amend(changes, options.reason)
-        if options.gate is not None:
-            sentences.append(amend_gate(opened, options.gate, options.reason).sentence())
-            sentences += _broken_already(opened)
-    if how.as_json:
-        say_json({"added": added, "amended": sentences})
-    else:
-        for sentence in sentences:
-            say(sentence)
-
-
-def _broken_already(series: Series) -> list[str]:
-    """Where what is out already breaks the gate: most views to come would be refused."""
-    from republish.gate.run import judge_again
-
-    if series.gate is None or not series.records or replace(series.gate, exchanged=None).needs_views:
-        return []
-    return [
-        f"note: the releases so far break it, so that later ones mostly will: {breach.sentence()}"
-        for breach in judge_again(series).breaches
-    ]
 
 
 @gathered

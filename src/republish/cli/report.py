@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from republish.cli.options import Folder, gathered, option
-from republish.cli.output import Json, Quiet, counted, say, say_json
+from republish.cli.output import Json, Quiet, say, say_json
 from republish.cli.report_fields import ReportFieldOptions
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class ReportAttackOptions:
     def make(self, series: Series) -> None:
         """Make the attacks as they would have been after each release, and keep what was found."""
         from republish.attacks import AdversaryOptions
-        from republish.attacks.assessments import assess, keep
-        from republish.cli.arguments import truth_views
+        from republish.cli.attack.keep import attack_and_keep
         from republish.knowledge import read_knowledge
 
         assert self.attack is not None
@@ -60,9 +59,7 @@ class ReportAttackOptions:
         membership = "matched" if self.attack.strip() == "matched" else "known"
         adversary = AdversaryOptions.among(vars(self) | {"membership": membership}).adversary(known)
         names = None if self.attack == ALL else [name.strip() for name in self.attack.split(",")]
-        views = None if self.truth is None else truth_views(self.truth, len(series.records))
-        with counted("attacking") as progress:
-            keep(series, assess(series, adversary, names, progress, views))
+        attack_and_keep(series, adversary, names, self.truth)
 
     def require_use(self) -> None:
         """Refuse what is given for an attack where none is asked for."""

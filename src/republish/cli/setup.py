@@ -113,7 +113,7 @@ def learn(
         Path, typer.Argument(help="New folder to write: knowledge.toml, prior.csv, sequential.csv.")
     ],
     views: Annotated[list[Path], typer.Argument(help="Raw views of another source, oldest first.")],
-    schema: Annotated[Path, typer.Option(help="schema.toml with the role of every column.")],
+    schema: Annotated[Path, typer.Option(help="schema.toml with the role of every column, or a series.")],
     options: LearnOptions,
     like: Annotated[
         Path | None, typer.Option(help="Take the classes of people and terminal values from this knowledge.")

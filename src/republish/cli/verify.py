@@ -28,7 +28,7 @@ _CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")
 class TableOptions:
     """What is asked of tables that any tool made."""
 
-    schema: Path | None = option(None, "For tables: their schema.toml.")
+    schema: Path | None = option(None, "For tables: their schema.toml, or a series that has it.")
     require: str = option("", 'For tables: what to check, "k=5,l=2,t=0.4"; of two tables, what of batches.')
     people_require: str = option("", 'Of two tables: what to check of groups of people, "k=5".')
 

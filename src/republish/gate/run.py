@@ -178,6 +178,16 @@ def judge_again(
     return judge(replace(gate, exchanged=None), series, progress, views)
 
 
+def broken_already(series: Series) -> list[str]:
+    """Where what is out already breaks the gate: most views to come would be refused."""
+    if series.gate is None or not series.records or replace(series.gate, exchanged=None).needs_views:
+        return []
+    return [
+        f"the releases so far break it, so that later ones mostly will: {breach.sentence()}"
+        for breach in judge_again(series).breaches
+    ]
+
+
 def _found(gate: Gate, name: str, result: Result) -> AttackFigures:
     above = 0
     if gate.max_confidence is not None:

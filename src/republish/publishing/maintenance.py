@@ -12,6 +12,7 @@ import polars as pl
 from republish.arrays import WordArray
 from republish.errors import PolicyError, ViewError
 from republish.gate.amendment import GateAmendment, amended
+from republish.gate.limits import Gate
 from republish.hierarchies import read_hierarchy
 from republish.ledger import Draft
 from republish.memory.memory import KEY, Memory
@@ -45,8 +46,10 @@ def amend_hierarchy(series: Series, column: str, file: Path) -> int:
     return added
 
 
-def amend_gate(series: Series, settings: str, reason: str = "") -> GateAmendment:
+def amend_gate(series: Series, settings: str | Gate, reason: str = "") -> GateAmendment:
     """Change settings of the gate for the releases to come, `none` to take it away; to loosen it needs a reason.
+
+    A whole gate takes the place of the one there is, such as that of `republish.tune.recommended_gate(series, views)`.
 
     Raises:
         PolicyError: nothing would change, a setting cannot be, or the gate would be looser and nobody says why.
@@ -54,9 +57,8 @@ def amend_gate(series: Series, settings: str, reason: str = "") -> GateAmendment
     with series.writing("amend"):
         head = series.ledger.head
         before = series.gate
-        after = replace(
-            series.policy, gate=amended(before, settings)
-        ).gate  # which chooses attacks, and checks
+        gate = settings if isinstance(settings, Gate) else amended(before, settings)
+        after = replace(series.policy, gate=gate).gate  # which chooses attacks, and checks
         made = GateAmendment(before, after, reason.strip())
         made.require_reason()
         series.ledger.commit(None, "amend", made.payload(), head)

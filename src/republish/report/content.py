@@ -18,6 +18,7 @@ from republish.report.sentences import (
     adversary_sentence,
     assumptions,
     events,
+    last_attack,
     limit_of,
     statements,
     strongest,
@@ -290,11 +291,17 @@ def _doubts(one: Assessment) -> list[str]:
 
 
 def _outdated(facts: SeriesFacts) -> dict[str, Any] | None:
-    """The newest assessment that is no longer true, where it is newer than what is."""
-    old = [one for one, holds in zip(facts.assessments, facts.current, strict=True) if not holds]
-    if not old or facts.assessment is not None:
+    """The newest assessment that is no longer true, where none is: when it was made, and what was found then."""
+    old = facts.outdated
+    if old is None:
         return None
-    return {"made_at": old[-1].made_at, "releases": old[-1].releases}
+    found = strongest([old], limit_of(facts))[1] if old.found else ""
+    return {
+        "made_at": old.made_at,
+        "releases": old.releases,
+        "sentence": last_attack(facts, old),
+        "found": found,
+    }
 
 
 def gate_over_time(releases: Sequence[ReleaseFacts]) -> list[dict[str, Any]]:

@@ -122,6 +122,11 @@ class SeriesFacts:
         true = [one for one, holds in zip(self.assessments, self.current, strict=True) if holds]
         return true[-1] if true else None
 
+    @property
+    def outdated(self) -> Assessment | None:
+        """The newest assessment, where the series went on since and none is true of it any more."""
+        return self.assessments[-1] if self.assessments and self.assessment is None else None
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON document; the folder is left out, which is nobody's business."""
         document = asdict(self)

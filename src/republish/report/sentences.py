@@ -10,7 +10,7 @@ from republish.attacks.summary import strength
 from republish.publishing.policy_record import safer_publishers
 from republish.report import words
 from republish.report.facts import SeriesFacts
-from republish.show.numbers import day, percent
+from republish.show.numbers import day, minute, percent
 
 if TYPE_CHECKING:
     from republish.attacks import Identity
@@ -84,8 +84,19 @@ def _attacked(facts: SeriesFacts, found: Sequence[Assessment]) -> tuple[str, str
     if facts.sensitive is None:
         return UNKNOWN, "There is no sensitive column, and attacks seek sensitive values."
     if not found:
-        return UNKNOWN, "Not measured: no attack was made on the series as it is now."
+        told = "" if facts.outdated is None else f" {last_attack(facts, facts.outdated)}"
+        return UNKNOWN, f"Not measured: no attack was made on the series as it is now.{told}"
     return strongest(found, limit_of(facts))
+
+
+def last_attack(facts: SeriesFacts, one: Assessment) -> str:
+    """When an assessment was made that is no longer true, with which releases, and what came after it."""
+    later = len(facts.releases) - one.releases
+    came = f"{_releases(later)} came after it" if later > 0 else "people were forgotten after it"
+    return (
+        f"The last one was made {minute(one.made_at)} UTC, after {_releases(one.releases)}; the series has changed "
+        f"since: {came}."
+    )
 
 
 def limit_of(facts: SeriesFacts) -> float | None:

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 from republish.attacks import without_views
 from republish.attacks.assessments import Assessment
 from republish.report.facts import SeriesFacts
-from republish.report.sentences import BROKEN, FOUND, HOLDS, LOOK, UNKNOWN, limit_of, strongest_first
+from republish.report.sentences import (
+    BROKEN,
+    FOUND,
+    HOLDS,
+    LOOK,
+    UNKNOWN,
+    last_attack,
+    limit_of,
+    strongest_first,
+)
 from republish.show.numbers import percent
 
 _TITLES = {
@@ -128,7 +137,8 @@ def _of_attacks(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[Verdic
         return [
             VerdictReason(
                 UNKNOWN,
-                "No attack was made on the series as it is now, so nobody knows what it gives away.",
+                "No attack was made on the series as it is now, so nobody knows what it gives away."
+                + ("" if facts.outdated is None else f" {last_attack(facts, facts.outdated)}"),
                 make,
             )
         ]

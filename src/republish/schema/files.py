@@ -16,6 +16,7 @@ from republish.schema.schema import ROLES, Schema
 from republish.schema.table_schema import read_table_schema
 
 _CLASSES: dict[str, type[Column]] = {"number": Number, "ordered": Ordered, "category": Category, "date": Date}
+_SERIES = "series.toml"
 _WORDS = ("label", "description")  # told to recipients, of any published column
 _FIELDS = {
     "number": {"hierarchy", "distance", "direct", "domain", "weight"},
@@ -26,11 +27,14 @@ _FIELDS = {
 
 
 def read_schema(path: str | Path) -> Schema:
-    """Read `schema.toml`, or a Table Schema (`.json`) whose fields say their roles.
+    """Read `schema.toml`, or a Table Schema (`.json`) whose fields say their roles; or the schema of a series.
 
-    Paths of hierarchies are relative to the file.
+    A series is named by its folder or its `series.toml`, and has the schema that it was made with. Paths of hierarchies
+    are relative to the file.
     """
     path = Path(path)
+    if (path / _SERIES).is_file():
+        path = path / _SERIES
     if path.suffix == ".json":
         return read_table_schema(path).schema()
     try:
@@ -40,9 +44,13 @@ def read_schema(path: str | Path) -> Schema:
             f"there is no schema file {path}; `republish init --from VIEW` proposes one"
         ) from None
     except (UnicodeDecodeError, OSError):
-        raise SchemaError(f"the schema {path} must be a TOML file in UTF-8") from None
+        raise SchemaError(
+            f"the schema {path} must be a TOML file in UTF-8, or the folder of a series"
+        ) from None
     try:
-        return schema_from_mapping(tomllib.loads(text), path.parent)
+        document = tomllib.loads(text)
+        of_series = document.get("schema")
+        return schema_from_mapping(of_series if isinstance(of_series, Mapping) else document, path.parent)
     except tomllib.TOMLDecodeError as problem:
         raise SchemaError(f"{path} is not valid TOML: {problem}") from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from republish.tune.choice import chosen_policy, init_command, require_free, write_policy
 from republish.tune.frontier import LIMITS, Point, Tuned, choose, frontier, nearest
 from republish.tune.recommend import Recommendation, recommend
+from republish.tune.recommended_gate import recommended_gate
 from republish.tune.run import COMPROMISED, SearchSettings, kept, tune
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "kept",
     "nearest",
     "recommend",
+    "recommended_gate",
     "require_free",
     "tune",
     "write_policy",

@@ -17,8 +17,8 @@ from republish.attacks.replaying.replay import Replay
 from republish.attacks.replaying.swap import swap_test
 from republish.attacks.results import AttackResult
 from republish.attacks.run import attacked
+from republish.attacks.source import Source
 from republish.errors import CannotPublish, PolicyError
-from republish.gate.limits import Gate
 from republish.knowledge import Knowledge
 from republish.metrics.queries import query_error
 from republish.microdata import Microdata
@@ -26,7 +26,6 @@ from republish.policy import Policy
 from republish.publishers import Publisher, parameters_of
 from republish.release.forms import TwoTables
 from republish.requirements import requirements_text
-from republish.schema import Schema
 from republish.tune.rehearsal import REHEARSED, Rehearsal
 
 COMPROMISED = 0.04
@@ -39,7 +38,6 @@ ADVERSARIES = {
 """Whom candidates are tried against. Of pairs she tells apart who knows the program; all other shares are of people."""
 _QUICK = replace(WHO, effort=10_000)
 _PAIRS, _QUERIES, _ALWAYS = 10, 300, 3
-_DRAWS, _LEAST_LIMIT, _MOST_LIMIT = 3, 0.01, 0.05
 Step = Callable[[int, int], None]
 
 
@@ -166,28 +164,10 @@ def _found(series: Rehearsal, knowledge: Knowledge | None) -> dict[str, float]:
     return found
 
 
-def determined(series: Rehearsal, releases: int, seed: int) -> float:
+def determined(series: Source, releases: int, seed: int) -> float:
     """The share of people whom the linear attack determines, or cannot tell of, in the first so many releases."""
     history = attacked(history_of(series).until(releases), "linear").knowing_forgotten()
     known = Adversary(compromised=COMPROMISED, seed=seed).known(history)
     solved = linear(history, known, budget=_QUICK)
     found = AttackResult.of("linear", solved, 2, known).summary
     return (found.determined_share or 0.0) + solved.unclear(known).people / max(found.people, 1)
-
-
-def passing_gate(candidate: TriedPolicy, schema: Schema, views: Sequence[Microdata]) -> Gate | None:
-    """A gate that lets a series pass which goes on like these views, twice what was found being allowed.
-
-    `None` where so much is found that a limit would mean nothing.
-    """
-    series = Rehearsal.of(Policy(schema, candidate.publisher, 0, form=candidate.form), views)
-    ends = sorted({min(2, len(views)), (len(views) + 1) // 2, len(views)})
-    worst = max(determined(series, end, seed) for end in ends for seed in range(_DRAWS))
-    limit = max(_LEAST_LIMIT, round(2 * worst + 0.0005, 3))
-    return (
-        None
-        if limit > _MOST_LIMIT
-        else Gate(max_determined=limit, compromised=COMPROMISED).suiting(
-            candidate.publisher.knowledge, True, candidate.publisher
-        )
-    )

@@ -26,14 +26,15 @@ from republish.requirements import parse_requirements
 from republish.schema import Schema
 from republish.show.promises import words_on_spelling
 from republish.tune.batch_search import LATE, BatchSearch
-from republish.tune.compare import ComparedPublisher, TriedPolicy, compare, passing_gate
+from republish.tune.compare import ComparedPublisher, TriedPolicy, compare
 from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, simulated, turnover_of
+from republish.tune.recommended_gate import COMPARED_ROWS, passing_gate
 from republish.tune.situation import USUAL, Answers, told_by
 from republish.tune.views import MOST_ROWS, PastViews, past_views
 
 _FEWEST = 10  # rows of a series of batches that at least five people leave together, five staying
 _LEAST = 0.00001  # a bound that is smaller is not told apart from it
-_COMPARED_VIEWS, _COMPARED_ROWS = 8, 1_000  # of a comparison, for attacks take long
+_COMPARED_VIEWS = 8  # of a comparison, for attacks take long
 _SECONDS = 12.0  # of processor time, after which no other publisher is compared
 _MANY_FAKED = 0.25  # rows that are nobody's, beyond which a publisher is not recommended
 _UNSEEN = 150  # the size where no view is given
@@ -190,7 +191,7 @@ def _once(read: PastViews, form: TwoTables) -> Recommendation:
 
 def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Progress) -> Recommendation:
     """The recommendation with what else could be published; the answers may make another line the best."""
-    small = read.only(_COMPARED_ROWS, schema)
+    small = read.only(COMPARED_ROWS, schema)
     situation, end = found.answers, process_time() + _SECONDS
     series = simulated(small) if situation.change else simulated(small, _SELDOM)
     views = series[max(0, len(small) - _COMPARED_VIEWS) :][:_COMPARED_VIEWS]
@@ -229,7 +230,7 @@ def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Pr
 
 def _amount(views: Sequence[Microdata], read: PastViews) -> str:
     simulated_ones = max(0, len(views) - len(read.past))
-    few = f", about {_COMPARED_ROWS:,} rows of each" if read.rows > _COMPARED_ROWS else ""
+    few = f", about {COMPARED_ROWS:,} rows of each" if read.rows > COMPARED_ROWS else ""
     return f"{len(views)} views{few}" + (f", {simulated_ones} of them simulated" if simulated_ones else "")
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from republish.web import Busy, Changed, DeskError, request_models
+from republish.web.amending_desk import AmendingDesk
 from republish.web.downloads import FILES
 from republish.web.jobs.interrupted import require_unlocked
 from republish.web.jobs.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.jobs.worker import CHANGED
-from republish.web.series_desk import SeriesDesk
 from republish.web.uploads.columns import compare, legible
 from republish.web.uploads.uploads import LIMIT, Upload, Uploads
 
@@ -26,7 +26,7 @@ SAY_NONE = 'Give one column the role sensitive, or say that none is: "No column 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
-class Desk(SeriesDesk):
+class Desk(AmendingDesk):
     """The series of this machine, the views that are uploaded for them, and the jobs that take long.
 
     New series are made in the first root that holds several.

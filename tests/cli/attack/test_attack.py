@@ -24,7 +24,10 @@ from republish.attacks import (
     names,
     over_time,
 )
+from republish.attacks.assessments import kept
 from republish.attacks.linear import LinearFindings
+from republish.cli.attack.options import AttackOptions
+from republish.report import facts_of
 
 pytestmark = pytest.mark.jit
 SHARED = {
@@ -356,3 +359,34 @@ def test_the_command_draws_all_attacks(root: Path, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
     assert int.from_bytes(path.read_bytes()[16:20], "big") == 800  # pixels wide
     assert pyplot.get_fignums() == []
+
+
+@pytest.fixture
+def copied(root: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(root / "s", tmp_path / "s")
+
+
+def test_what_is_found_is_kept_for_the_report_where_that_is_asked_for(copied: Path) -> None:
+    text = said(copied, "--attack", "tau,linear", "--compromised", "0.1", "--seed", "4", "--keep")
+    assert "kept for the report: republish report" in text
+    (one,) = kept(Series.open(copied))
+    assert (list(one.found), one.releases) == (["tau", "linear"], 3)
+    assert (one.adversary["compromised"], one.adversary["seed"]) == (0.1, 4)
+    assert facts_of(Series.open(copied)).assessment == one
+    assert document(copied, "--attack", "tau", "--keep")["kept"] is True
+
+
+def test_without_it_nothing_is_kept_and_it_says_how(copied: Path) -> None:
+    assert "nothing of this is kept; with --keep the report shows it" in said(copied, "--attack", "tau")
+    assert kept(Series.open(copied)) == []
+
+
+def test_what_the_report_cannot_show_is_not_kept(copied: Path, root: Path, hospital_folder: Path) -> None:
+    schema = hospital_folder / "schema.toml"
+    with pytest.raises(PolicyError, match="--keep is for a series, whose report shows it"):
+        said(root / "tables", "--schema", schema, "--truth", root / "views", "--keep")
+    with pytest.raises(PolicyError, match="--keep is for one adversary at a time"):
+        said(copied, "--steps", "0,1", "--keep")
+    with pytest.raises(PolicyError, match="--keep cannot be had with --engine"):
+        AttackOptions(keep=True).require_in_parts()
+    assert kept(Series.open(copied)) == []

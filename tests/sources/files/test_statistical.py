@@ -17,6 +17,7 @@ from republish.schema import Category, Number, Schema
 from republish.sources.files.formats import format_of
 from republish.sources.propose import propose
 from republish.sources.tables import header, read_raw, read_table
+from sources.files.sas_files import write_sas7bdat
 
 FRAME = pd.DataFrame(
     {
@@ -73,6 +74,32 @@ def test_a_sas_transport_file_is_a_table(tmp_path: Path) -> None:
     path = tmp_path / "v.xpt"
     pyreadstat.write_xport(FRAME[["id", "age"]], str(path))
     assert read_table(path).rows()[0] == ("a", 30.0)
+
+
+@pytest.fixture
+def sas(tmp_path: Path) -> Path:
+    path = tmp_path / "v.sas7bdat"
+    write_sas7bdat(path, {"id": ["a", "b", "c"], "age": [30.0, None, 52.5], "sex": ["m", "f", "f"]})
+    return path
+
+
+def test_a_sas_file_is_a_table(sas: Path) -> None:
+    assert format_of(sas) == "a SAS file"
+    assert header(sas) == ["id", "age", "sex"]
+    assert read_table(sas).rows() == [("a", 30.0, "m"), ("b", None, "f"), ("c", 52.5, "f")]
+
+
+def test_a_sas_file_is_a_view(sas: Path) -> None:
+    schema = Schema("id", [Number("age")], Category("sex"))
+    assert read_raw(sas, schema)["age"].to_list() == [30.0, None, 52.5]
+
+
+@pytest.mark.parametrize("cut", [40, 300, 2000, -100])
+def test_a_damaged_sas_file_is_refused_without_a_cell(tmp_path: Path, sas: Path, cut: int) -> None:
+    path = tmp_path / "cut.sas7bdat"
+    path.write_bytes(sas.read_bytes()[:cut])
+    with pytest.raises(ViewError, match="starts like a SAS file and cannot be read as one"):
+        read_table(path)
 
 
 def test_roles_are_proposed_for_it(spss: Path) -> None:

@@ -38,7 +38,7 @@ from republish.web.pages.page import said
 STATIC = Path(rp.__file__).parent / "web" / "static"
 TEMPLATES = STATIC.parent / "templates"
 VALUES = ["flu", "asthma", "cancer", "gastritis", "angina", "migraine"]
-PAGES = ("", "/r/1", "/publish", "/attack", "/tune")
+PAGES = ("", "/r/1", "/publish", "/attack", "/tune", "/change")
 SEARCH = {
     "made_at": "2026-01-02T03:04:05+00:00",
     "limits": {"max_determined": 0.01},

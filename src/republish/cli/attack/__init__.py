@@ -29,6 +29,7 @@ def attack(
 ) -> None:
     """Attack the whole series as an adversary would who keeps all releases; every attack is summed up alike."""
     from republish.cli.attack.input import attack_series
+    from republish.cli.attack.keep import keep_attack
     from republish.cli.attack.parts import attack_in_parts
 
     with engine_of(engine) as where:
@@ -36,6 +37,8 @@ def attack(
             options.require_in_parts()
             attack_in_parts(series, where, options, as_json)
             return
+    if options.keep:
+        keep_attack(series, options)
     with counted("attacking") as progress:
         found = attack_series(series, options, progress)
     if options.plot is not None:
@@ -43,9 +46,13 @@ def attack(
             found.beliefs, options.plot
         )
     if as_json:
-        say_json(_document(found))
-    else:
-        _say(found, options.plot)
+        say_json(_document(found) | {"kept": options.keep})
+        return
+    _say(found, options.plot)
+    if options.keep:
+        say(f"kept for the report: republish report {series} -o report.html")
+    elif found.source.series is not None:
+        say("nothing of this is kept; with --keep the report shows it")
 
 
 def _document(found: SeriesAttack) -> dict[str, Any]:

@@ -63,6 +63,11 @@ class AttackOptions:
         "gain and confidence by release.",
     )
     seed: int = option(0, "Draws the compromised people.")
+    keep: bool = option(
+        False,
+        "Keep what is found after each release, as figures, beside the series: the report shows it.",
+        "--keep",
+    )
 
     @property
     def attacks(self) -> list[str] | None:
@@ -85,9 +90,19 @@ class AttackOptions:
 
         return AdversaryOptions.among(vars(self)).adversary(knowledge)
 
+    def require_kept_alone(self) -> None:
+        """Refuse to keep what is not of one adversary and of a series of this tool."""
+        if self.schema is not None:
+            raise PolicyError(
+                "--keep is for a series, whose report shows it; leave it out for tables of another tool"
+            )
+        if len(self.steps) > 1:
+            raise PolicyError("--keep is for one adversary at a time; give one number of --steps")
+
     def require_in_parts(self) -> None:
         """Refuse options that attacks in parts have no use for."""
         given = {"--truth": self.truth, "--schema": self.schema, "--over-time": self.over_time or None}
+        given["--keep"] = self.keep or None
         useless = [name for name, value in (given | {"--plot": self.plot}).items() if value is not None]
         if useless:
             raise PolicyError(f"{', '.join(useless)} cannot be had with --engine; leave it out, or --engine")

@@ -152,6 +152,10 @@ _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"(\w+) of the gate must be (.+?); correct it in \[gate\] or --gate": _of_gate,
     r"for example with iconv": "or save it again from a spreadsheet as “CSV UTF-8”",
     r"give those of all releases so far \(--truth DIR\)": "choose the files of all earlier releases",
+    r"^[\w, ]+ would be looser than before, (.+?), for the ledger and the report; give a reason \(--reason TEXT\)": (
+        r"the gate would be looser than before, \1, for the record and the report; give a reason below"
+    ),
+    r"; give views \(--from VIEW\), or limits such as [\w.=,]+": "; choose past files below, or give limits",
     r"; give --knowledge DIR": ", and this series has no such knowledge",
     r"; give the raw views \(--truth DIR\)": "; choose the raw views below",
     r"Correct them, or list the texts that mean missing in the schema: missing = \[\.\.\.\]": "Correct them",

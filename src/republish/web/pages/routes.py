@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from republish.errors import RepublishError
 from republish.web.errors import status_of
+from republish.web.pages.change import ChangePages
 from republish.web.pages.jobs import JobPages
 from republish.web.pages.new_series import NewSeriesPages
 from republish.web.pages.page import environment, said
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-class Pages(SeriesPages, JobPages, NewSeriesPages, TunePages):
+class Pages(SeriesPages, JobPages, NewSeriesPages, TunePages, ChangePages):
     """Every page as a method that takes a request; forms come with it."""
 
 
@@ -67,6 +68,7 @@ def router(desk: Desk) -> APIRouter:
         "/s/{name}/report": pages.report,
         "/s/{name}/tune": pages.tune,
         "/s/{name}/attack": pages.attack,
+        "/s/{name}/change": pages.change,
         "/s/{name}/publish": pages.publish,
         "/s/{name}/publish/{upload}": pages.check,
         "/s/{name}/jobs/{job}": pages.job,
@@ -80,6 +82,7 @@ def router(desk: Desk) -> APIRouter:
         "/new": pages.take_first,
         "/new/{upload}": pages.create,
         "/s/{name}/attack": pages.start_attack,
+        "/s/{name}/change": pages.make_change,
         "/s/{name}/publish": pages.take_view,
         "/s/{name}/publish/{upload}/dry-run": pages.dry_run,
         "/s/{name}/publish/{upload}/confirm": pages.confirm,
