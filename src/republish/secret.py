@@ -20,12 +20,12 @@ import polars as pl
 from republish.arrays import IntArray, WordArray
 from republish.errors import LedgerError
 from republish.kernels import kernel
+from republish.kernels.blake2b import MANY, KeyedHash, Texts
 
 VARIABLE = "REPUBLISH_SECRET"
 _BYTES = 32
 _DIGEST = 16
 _SHORTEST = 16
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,34 +83,21 @@ class Secret:
     def pseudonyms(self, identifiers: Iterable[str]) -> WordArray:
         """Two 64-bit words a person, the same for the same identifier in every release."""
         texts = composed(pl.Series(identifiers, dtype=pl.String))
-        digests = self._digests(_blocks(texts), b"republish-person", _DIGEST)
-        return np.frombuffer(digests, dtype=">u8").astype(np.uint64).reshape(-1, 2)
+        return self._digests(_texts(texts), b"republish-person", _DIGEST).byteswap(inplace=True)
 
     def text_words(self, texts: Iterable[str]) -> WordArray:
         """One keyed 64-bit word a text."""
-        digests = self._digests(_blocks(pl.Series(texts, dtype=pl.String)), b"republish-text", 8)
-        return np.frombuffer(digests, dtype=np.uint64)
+        return self._digests(_texts(pl.Series(texts, dtype=pl.String)), b"republish-text", 8).ravel()
 
     def row_words(self, people: WordArray, words: WordArray) -> WordArray:
         """One keyed 64-bit word for a pseudonym and a word each: nobody without the secret can tell of which word."""
-        pairs = np.column_stack([people, words]).astype(">u8").view(f"V{_DIGEST + 8}").ravel()
-        blocks = (pairs[start : start + _BLOCK].tolist() for start in range(0, len(pairs), _BLOCK))
-        digests = self._digests(blocks, b"republish-row", 8)
-        return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
+        digests = self._digests(_rows(people, words), b"republish-row", 8)
+        return digests.byteswap(inplace=True).ravel()
 
-    def _digests(self, blocks: Iterable[list[bytes]], purpose: bytes, size: int) -> bytearray:
-        """Keyed BLAKE2b of every text, one after the other; by the block, for millions of small objects weigh much."""
-        copy = hashlib.blake2b(key=self.key, digest_size=size, person=purpose).copy
-        joined = bytearray()
-
-        def digest(text: bytes) -> bytes:
-            state = copy()
-            state.update(text)
-            return state.digest()
-
-        for block in blocks:
-            joined += b"".join(map(digest, block))
-        return joined
+    def _digests(self, blocks: Iterable[Texts], purpose: bytes, size: int) -> WordArray:
+        """Keyed BLAKE2b of every text in words of 64 bits, least byte first."""
+        keyed = KeyedHash(self.key, size, purpose)
+        return np.concatenate([keyed.digests(block) for block in blocks])
 
     def permutation(self, size: int, *label: object) -> IntArray:
         """A permutation that only the secret, and the label, determine."""
@@ -126,10 +113,29 @@ class Secret:
         return hashlib.blake2b(text, key=self.key, digest_size=_BYTES, person=b"republish-label")
 
 
-def _blocks(texts: pl.Series) -> Iterator[list[bytes]]:
+def _blocks(rows: int) -> Iterator[slice]:
+    """Stretches of equal length that together are all rows, so that not all texts are held twice."""
+    count = max(1, -(-rows // (2 * MANY)))
+    return (slice(rows * part // count, rows * (part + 1) // count) for part in range(count))
+
+
+def _texts(texts: pl.Series) -> Iterator[Texts]:
     """The texts in UTF-8, some at a time."""
-    for start in range(0, len(texts), _BLOCK):
-        yield texts[start : start + _BLOCK].cast(pl.Binary).to_list()
+    if texts.null_count():
+        raise TypeError("texts that are hashed must not be null")
+    for block in _blocks(len(texts)):
+        some = texts[block]
+        joined = some.str.join("").cast(pl.Binary).item()
+        ends = some.str.len_bytes().cum_sum().cast(pl.Int64).to_numpy()
+        yield Texts(np.frombuffer(joined, dtype=np.uint8), ends)
+
+
+def _rows(people: WordArray, words: WordArray) -> Iterator[Texts]:
+    """Each pseudonym with its word, most significant byte first, some at a time."""
+    for block in _blocks(len(people)):
+        joined = np.column_stack([people[block], words[block]]).byteswap(inplace=True)
+        ends = np.arange(1, len(joined) + 1) * (_DIGEST + 8)
+        yield Texts(joined.ravel().view(np.uint8), ends)
 
 
 def composed(texts: pl.Series) -> pl.Series:

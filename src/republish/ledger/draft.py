@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from republish.errors import LedgerError
+from republish.kernels import threads
 from republish.ledger import crash_points
 from republish.ledger.files import (
     PRIVATE_KINDS,
@@ -31,9 +33,16 @@ def _require_kind(kind: str) -> None:
         raise ValueError(f"a private file is of one of the kinds {', '.join(PRIVATE_KINDS)}, not {kind!r}")
 
 
-def _is_as_stated(path: Path, stated: Mapping[str, Any]) -> bool:
-    """Whether a file has this digest and size; in a store the size must do, for reading it costs a transfer."""
-    return measure(path) == stated if is_local(path) else path.stat().st_size == stated["bytes"]
+def _measured(files: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """Digest and size of files by name, several at a time: hashing holds no lock."""
+    with ThreadPoolExecutor(threads()) as pool:
+        return dict(zip(files, pool.map(measure, files.values()), strict=True))
+
+
+def _in_store(path: Path, stated: dict[str, Any]) -> dict[str, Any]:
+    """What was stated of a file in a store if its size is that: to read the file costs a transfer."""
+    size = path.stat().st_size
+    return stated if size == stated["bytes"] else {"bytes": size}
 
 
 class Draft:
@@ -104,7 +113,7 @@ class Draft:
 
     def adopt_release(self) -> None:
         """Take digest and size of every file of the release as it is now, before it is checked."""
-        self.adopt({self.name(path): measure(path) for path in regular_files(self.folder)})
+        self.adopt(_measured({self.name(path): path for path in regular_files(self.folder)}))
         self._complete = True
 
     def name(self, path: Path) -> str:
@@ -131,11 +140,10 @@ class Draft:
 
     def _measure(self) -> dict[str, dict[str, Any]]:
         found = {self.name(path): path for path in self._paths()}
-        others = [
-            name
-            for name, stated in self._measured.items()
-            if name not in found or not _is_as_stated(found[name], stated)
-        ]
+        distant = {name for name in self._measured if name in found and not is_local(found[name])}
+        now = _measured({name: path for name, path in found.items() if name not in distant})
+        now |= {name: _in_store(found[name], self._measured[name]) for name in distant}
+        others = [name for name, stated in self._measured.items() if now.get(name) != stated]
         if self._complete:
             others += [name for name in found if name.startswith("releases/") and name not in self._measured]
         if others:
@@ -144,7 +152,7 @@ class Draft:
                 f"removed before the commit, the first is {others[0]}. Nothing was committed; the series is as it "
                 "was. Find out what else writes there, and repeat the command"
             )
-        return {name: self._measured.get(name) or measure(path) for name, path in found.items()}
+        return {name: now[name] for name in found}
 
     def require_files(self, files: dict[str, dict[str, Any]]) -> None:
         """An error unless every sealed file is still there with its size."""

@@ -75,7 +75,7 @@ class Memory:
         place = newer.find(self.people)
         stay = place < 0
         people = np.concatenate([self.people[stay], newer.people])
-        order = order_of(people)
+        order: IntArray | slice = order_of(people) if stay.any() else slice(None)  # entries are in order
         columns = {}
         for name, old in self.columns.items():
             new = newer.columns.get(name)
@@ -90,6 +90,8 @@ class Memory:
         return Memory(people[order], columns, self.signatures, max(self.release, newer.release), counts)
 
     def only(self, entries: BoolArray) -> Memory:
+        if entries.all():
+            return self
         columns = {name: column[entries] for name, column in self.columns.items()}
         return replace(self, people=self.people[entries], columns=columns)
 

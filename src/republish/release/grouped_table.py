@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from republish.errors import ViewError
 from republish.sources.paths import parquet_rows, parquet_schema, read_parquet
 
 GROUP = "group"
+_AT_A_TIME = 2  # columns in memory, and threads
 
 
 class Numbering(NamedTuple):
@@ -74,10 +76,16 @@ class GroupedTable:
     def apart(self, columns: Iterable[str]) -> BoolArray:
         """Which rows show something else in these columns than a row of their group."""
         differs = np.zeros(self.height, dtype=np.bool_)
-        for name in columns:
+        numbering = self.numbering
+
+        def differing(name: str) -> BoolArray:
             column = self._read(name)
-            self._by_group[name] = column.gather(self.numbering.a_row)
-            differs |= column.ne_missing(self._by_group[name].gather(self.numbering.group)).to_numpy()
+            self._by_group[name] = column.gather(numbering.a_row)
+            return column.ne_missing(self._by_group[name].gather(numbering.group)).to_numpy()
+
+        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+            for found in pool.map(differing, columns):
+                differs |= found
         return differs
 
     def _read(self, name: str) -> pl.Series:
