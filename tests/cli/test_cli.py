@@ -173,6 +173,18 @@ def test_returns_and_new_lives_are_told_of_where_they_matter(
     assert (lives in said, "new life" in said) == (noted is not None, noted is not None)
 
 
+def test_a_backup_says_whether_it_holds_the_secret(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "holds the series and its secret" in ok("backup", published / "series", tmp_path / "with.tar")
+    schema = published / "data/schema.toml"
+    monkeypatch.setenv("REPUBLISH_SECRET", "0123456789abcdef")
+    made = ok("init", tmp_path / "s", "--schema", schema, "--publisher", "mondrian", "-p", "k=5")
+    assert "the secret is that of REPUBLISH_SECRET, which no backup holds" in made
+    assert "holds the series without its secret" in ok("backup", tmp_path / "s", tmp_path / "s.tar")
+    assert document("backup", tmp_path / "s", tmp_path / "t.tar")["secret"] is False
+
+
 def test_withdraw_forget_backup_and_restore(published: Path, tmp_path: Path) -> None:
     ok("backup", published / "series", tmp_path / "copy.tar.gz")
     ok("restore", tmp_path / "copy.tar.gz", tmp_path / "copy")

@@ -29,13 +29,14 @@ def backup(
         pass
     policy, patience = opened.policy, opened.ledger.patience
     ledger.backup(series, archive, policy.ledger, without_secret, policy.store, patience)
+    inside = not without_secret and opened.ledger.layout.secret.is_file()
     if how.as_json:
-        say_json({"archive": str(archive), "secret": not without_secret})
+        say_json({"archive": str(archive), "secret": inside})
         return
-    say(
-        f"{archive} holds the series"
-        + (" without its secret" if without_secret else " and its secret: guard it")
-    )
+    if inside:
+        say(f"{archive} holds the series and its secret: guard it")
+    else:
+        say(f"{archive} holds the series without its secret: keep a copy of the secret elsewhere")
 
 
 def restore(

@@ -256,6 +256,7 @@ def init(
 def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | None) -> None:
     from republish.publishing.policy_record import safer_publishers
     from republish.release.forms import form_sentence
+    from republish.secret import VARIABLE
 
     policy = made.policy
     name, promises = policy.publisher.name, policy.promises
@@ -284,7 +285,9 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
         say(f"every release must pass the gate: {policy.gate.sentence()}")
     if policy.store is not None:
         say(f"releases and memory lie in {policy.store}")
-    say(f"the secret is {folder / 'private' / 'secret.key'}: keep it, and a backup of it, to yourselves")
+    secret = folder / "private" / "secret.key"
+    place = secret if secret.is_file() else f"that of {VARIABLE}, which no backup holds"
+    say(f"the secret is {place}: keep it, and a copy of it, to yourselves")
     say(f"next: republish publish {folder} VIEW.csv")
 
 

@@ -115,9 +115,8 @@ def _write_archive(ledger: Ledger, part: Path, mode: str, without_secret: bool) 
                 for name, path in _members(layout, without_secret):
                     stored[name] = _add(tar, name, path)
                 stored["ledger.db"] = _add(tar, "ledger.db", copy)
-                manifest = json.dumps(
-                    {"format": _FORMAT, "secret": not without_secret, "files": stored}
-                ).encode()
+                held = layout.secret.relative_to(layout.root).as_posix() in stored
+                manifest = json.dumps({"format": _FORMAT, "secret": held, "files": stored}).encode()
                 info = tarfile.TarInfo(MANIFEST)
                 info.size = len(manifest)
                 tar.addfile(info, io.BytesIO(manifest))
