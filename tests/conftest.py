@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from republish import LDiversity, Mondrian, Series, TauSafety, kernels, read_schema
 from republish.datasets import hospital
-from republish.ledger import catalogue
+from republish.ledger import sqlite_file
 from republish.release.forms import TwoTables
 
 # `make test` tries the same examples on every machine; `make test-long` searches for new ones.
@@ -87,7 +87,7 @@ def _no_waiting_for_disks() -> Iterator[None]:
     """Nothing is forced to disk in this process; `ledger/test_durability.py` proves in others that the product does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _descriptor: None)
-        patch.setattr(catalogue, "SYNCHRONOUS", "OFF")
+        patch.setattr(sqlite_file, "SYNCHRONOUS", "OFF")
         yield
 
 

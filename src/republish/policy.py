@@ -27,7 +27,6 @@ from republish.release.forms import TwoTables, form_from
 from republish.requirements import BTPrivacy, Requirement, parse_requirements, requirements_text
 from republish.requirements.m_uniqueness import Uniqueness
 from republish.schema import Schema, schema_from_mapping, schema_to_mapping
-from republish.sources.postgres.address import require_ledger
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
@@ -84,6 +83,8 @@ class Policy:
                 "a series needs an identifier column to recognise people again; label one in the schema"
             )
         if self.ledger:
+            from republish.sources.postgres.address import require_ledger
+
             require_ledger(self.ledger, PolicyError)  # never a password in series.toml
         if self.knowledge is not None:
             self.knowledge.classes.require_fit(self.schema)

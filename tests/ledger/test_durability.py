@@ -20,7 +20,7 @@ def fsync(descriptor):
 
 os.fsync = fsync
 from republish import Mondrian, Series, read_schema
-from republish.ledger import catalogue, crash_points
+from republish.ledger import crash_points
 
 crash_points.reach = lambda point: commits.append(len(synced)) if point == "before-commit" else None
 root, folder = Path(sys.argv[1]), Path(sys.argv[2])
@@ -28,7 +28,7 @@ series = Series.create(root, read_schema(folder / "schema.toml"), Mondrian(5), o
 synced.clear()
 series.publish(sorted((folder / "views").iterdir())[0])
 with series.ledger.catalogue._session("write") as connection:
-    level = connection.exec_driver_sql("PRAGMA synchronous").scalar()
+    level = connection.execute("PRAGMA synchronous").fetchone()[0]
 named = {**series.record(1).payload["files"]}
 print(json.dumps({"synced": synced[: commits[0]], "named": sorted(named), "level": level}))
 """

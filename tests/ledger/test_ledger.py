@@ -294,12 +294,12 @@ def test_a_newer_layout_is_refused(root: Path) -> None:
 
 
 def test_a_migration_and_its_record_are_one_transaction(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(connection: catalogue_module.sql.Connection) -> None:
-        connection.execute(catalogue_module.sql.text("CREATE TABLE half (x INTEGER)"))
+    def broken(connection: catalogue_module.Connection) -> None:
+        connection.execute("CREATE TABLE half (x INTEGER)")
         raise LedgerError("it broke")
 
-    def whole(connection: catalogue_module.sql.Connection) -> None:
-        connection.execute(catalogue_module.sql.text("CREATE TABLE half (x INTEGER)"))
+    def whole(connection: catalogue_module.Connection) -> None:
+        connection.execute("CREATE TABLE half (x INTEGER)")
 
     steps = catalogue_module.MIGRATIONS
     monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, broken))

@@ -144,30 +144,31 @@ def test_reading_needs_select_and_publishing_little_more(
 
 def test_what_is_read_cannot_write(kept: Series) -> None:
     with pytest.raises(LedgerError, match="read-only"), kept.ledger.catalogue._session("read") as connection:
-        connection.execute(sql.delete(catalogue_module.ENTRIES))
+        connection.execute("DELETE FROM entries")
 
 
 def test_a_commit_is_on_disk_even_where_the_server_does_not_wait(
     tmp_path: Path, server: Server, url: str
 ) -> None:
-    asked = sql.select(sql.func.current_setting("synchronous_commit"))
+    asked = "SELECT current_setting('synchronous_commit')"
     for given, expected in (("off", "on"), ("remote_apply", "remote_apply")):
         options = f"{url}?options=-csynchronous_commit%3D{given}"
         catalogue = catalogue_module.Catalogue(tmp_path / "ledger.db", options)
         with catalogue._session("write") as connection:
-            assert connection.scalar(asked) == expected
+            assert connection.execute(asked).scalar() == expected
         catalogue.close()
 
 
 def test_a_migration_that_fails_half_way_leaves_the_old_layout(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = sql.Table("more", sql.MetaData(), sql.Column("x", sql.Integer))
+    def more(connection: catalogue_module.Connection) -> None:
+        connection.execute("CREATE TABLE more (x INTEGER)")
 
-    def half(connection: sql.Connection) -> None:
-        more.create(connection)
-        connection.execute(sql.delete(catalogue_module.HEAD))
-        connection.execute(sql.insert(more).values(x=2**40))  # out of range
+    def half(connection: catalogue_module.Connection) -> None:
+        more(connection)
+        connection.execute("DELETE FROM head")
+        connection.execute(f"INSERT INTO more (x) VALUES ({2**40})")  # out of range
 
     with Ledger.create(tmp_path / "series", {}, url) as ledger:
         steps = catalogue_module.MIGRATIONS
@@ -178,8 +179,8 @@ def test_a_migration_that_fails_half_way_leaves_the_old_layout(
         assert ledger.catalogue.require_layout() == 2
         assert ledger.check() == []
         with ledger.catalogue._session("read") as connection:
-            assert not sql.inspect(connection).has_table("more")
-        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, more.create))
+            assert not sql.inspect(connection.bare).has_table("more")
+        monkeypatch.setattr(catalogue_module, "MIGRATIONS", (*steps, more))
         with ledger.lock("publish"):
             assert ledger.catalogue.require_layout() == 3
             write_release(ledger)

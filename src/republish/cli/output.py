@@ -44,6 +44,7 @@ def _hush(quiet: bool) -> bool:
     return quiet
 
 
+_CONTROLS = dict.fromkeys((7, 8, 11, 12, 13))  # what would ring a bell, or have a line written over
 _JSON = "Print one line of JSON instead of text (docs/json.md)."
 _QUIET = "Print errors only, and JSON where it is asked for."
 Json = Annotated[bool, typer.Option("--json", help=_JSON)]
@@ -96,14 +97,14 @@ def say_error(message: str, kind: str, code: int) -> None:
 def say_aside(text: str) -> None:
     """Print a line for whoever watches, on standard error."""
     if not _speaking.quiet:
-        console(error=True).print(text, markup=False, soft_wrap=True)
+        typer.echo(text.translate(_CONTROLS), err=True)
 
 
 def say(text: str, wrong: bool = False) -> None:
     """Print text in which square brackets mean themselves; what is `wrong` is said in quiet too."""
     if _speaking.quiet and not wrong:
         return
-    console().print(text, markup=False, soft_wrap=True)
+    typer.echo(text.translate(_CONTROLS))
 
 
 def tell_of_compiling() -> None:
@@ -152,6 +153,9 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
 @contextmanager
 def steps(title: str, names: Sequence[str]) -> Iterator[Any]:
     """A progress bar over named steps; call the result with the name of the step that begins."""
+    if not _watched():
+        yield lambda _name: None
+        return
     from rich.progress import TextColumn
 
     with _progress(TextColumn("{task.fields[step]}")) as bar:
@@ -162,6 +166,9 @@ def steps(title: str, names: Sequence[str]) -> Iterator[Any]:
 @contextmanager
 def counted(title: str) -> Iterator[Any]:
     """A progress bar for counted work; call the result with (done, all)."""
+    if not _watched():
+        yield lambda _done, _total: None
+        return
     from rich.progress import MofNCompleteColumn
 
     with _progress(MofNCompleteColumn()) as bar:
@@ -169,8 +176,13 @@ def counted(title: str) -> Iterator[Any]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _watched() -> bool:
+    """Whether somebody watches, who is shown progress."""
+    return not _speaking.quiet and sys.stderr.isatty()
+
+
 def _progress(column: ProgressColumn) -> Progress:
-    """A progress bar with a column of its own; nothing where nobody watches."""
+    """A progress bar with a column of its own."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -180,5 +192,4 @@ def _progress(column: ProgressColumn) -> Progress:
         TimeElapsedColumn(),
         console=console(error=True),
         transient=True,
-        disable=_speaking.quiet or not sys.stderr.isatty(),
     )
