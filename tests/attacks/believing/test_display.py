@@ -50,7 +50,7 @@ def test_one_result_for_each_adversary(folder: Path, known: Path) -> None:
         folder / "plain", "--attack", "beliefs", "--knowledge", known, "--truth", folder / "views",
         "--steps", "0,1,3,full",
     )  # fmt: skip
-    keys = {"summaries", "attacks", "beliefs", "identities", "left_out", "notes", "replays", "series"}
+    keys = {"summaries", "attacks", "beliefs", "identities", "kept", "left_out", "notes", "replays", "series"}
     assert set(found) == keys | {"schema_version", "command"}
     assert found["attacks"] == []
     assert found["left_out"] == {}
