@@ -66,6 +66,21 @@ def test_what_another_version_compiled_is_compiled_anew(monkeypatch: pytest.Monk
     assert doubled(np.arange(3)).tolist() == [0, 2, 4]
 
 
+def test_processes_that_compile_at_the_same_time_never_load_what_is_not_theirs(tmp_path: Path) -> None:
+    one, other = (compiled._Files(str(tmp_path), "module.kernel-1.py311", "stamp") for _ in range(2))  # type: ignore[no-untyped-call]
+    one._load_index = dict  # as it was before the other one wrote
+    other.save("left", "compiled for left")
+    one.save("right", "compiled for right")
+    for key in ("left", "right"):
+        assert other.load(key) in (None, f"compiled for {key}")  # type: ignore[no-untyped-call]
+    assert other.load("right") == "compiled for right"  # type: ignore[no-untyped-call]
+    late = one._save_data
+    one._save_data = lambda *given: (other.save("left", "left again"), late(*given))
+    one.save("up", "compiled for up")
+    assert other.load("up") == "compiled for up"  # type: ignore[no-untyped-call]
+    assert other.load("left") in (None, "left again")  # type: ignore[no-untyped-call]
+
+
 class Counts(NamedTuple):
     """A record as kernels take and return them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ _LOG = logging.getLogger("republish.kernels")
 def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """The function as numba compiles it, or loads it where this machine has compiled it before."""
     made: Any = njit(nogil=True, **options)(function)
-    made._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    made._cache = _Cache(function)
     return made
 
 
@@ -56,10 +57,28 @@ class _Implementation(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator, *caching.CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as numba has it
 
 
+class _Files(caching.IndexDataCacheFile):
+    """An index of what is compiled, each in a file of its own that is written once, and before the index names it.
+
+    numba numbers the files by the index. Two processes that compile the same kernel for different arguments at the same
+    time then write to one file, and a third loads what was compiled for arguments that are not its own.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        name = f"{Path(self._index_name).stem}.{uuid.uuid4().hex}.nbc"
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
+        self._save_index(self._load_index() | {key: name})  # type: ignore[no-untyped-call]
+
+
 class _Cache(caching.FunctionCache):
     """Files that another version wrote and this one cannot read are no files."""
 
     _impl_class = _Implementation
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        files = self._cache_file
+        self._cache_file = _Files(self._cache_path, Path(files._index_name).stem, files._source_stamp)  # type: ignore[no-untyped-call]
 
     def load_overload(self, *signature: Any) -> Any:
         found = None
