@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba.core import caching
+from numba.core import bytecode, caching
 
 from republish import kernels
 from republish.kernels import compiled, kept
@@ -67,7 +68,7 @@ def test_what_another_version_compiled_is_compiled_anew(monkeypatch: pytest.Monk
 
 
 def test_processes_that_compile_at_the_same_time_never_load_what_is_not_theirs(tmp_path: Path) -> None:
-    one, other = (compiled._Files(str(tmp_path), "module.kernel-1.py311", "stamp") for _ in range(2))  # type: ignore[no-untyped-call]
+    one, other = (compiled._KernelFiles(str(tmp_path), "module.kernel-1.py311", "stamp") for _ in range(2))  # type: ignore[no-untyped-call]
     one._load_index = dict  # as it was before the other one wrote
     other.save("left", "compiled for left")
     one.save("right", "compiled for right")
@@ -79,6 +80,20 @@ def test_processes_that_compile_at_the_same_time_never_load_what_is_not_theirs(t
     one.save("up", "compiled for up")
     assert other.load("up") == "compiled for up"  # type: ignore[no-untyped-call]
     assert other.load("left") in (None, "left again")  # type: ignore[no-untyped-call]
+
+
+def test_no_two_processes_give_what_they_compile_the_same_number() -> None:
+    numbers = bytecode.FunctionIdentity._unique_ids
+    apart = 2**32
+    with multiprocessing.get_context("fork").Pool(1) as forked:
+        assert abs(forked.apply(next_number) - next(numbers)) > apart
+    with multiprocessing.get_context("spawn").Pool(1) as spawned:
+        assert abs(spawned.apply(next_number) - next(numbers)) > apart
+
+
+def next_number() -> int:
+    """The number of what this process would compile next."""
+    return next(bytecode.FunctionIdentity._unique_ids)
 
 
 class Counts(NamedTuple):

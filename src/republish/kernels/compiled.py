@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import os
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,13 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core import caching
+from numba.core import bytecode, caching
 
 from republish.kernels.kept import PACKAGE, contents, place_of
 
 __all__ = ["dispatcher"]
 
 _LOG = logging.getLogger("republish.kernels")
+
+
+def _number_apart() -> None:
+    """Let this process number what it compiles as no other does.
+
+    numba tells functions of one name and type apart by a number that every process counts from 1. Where two processes
+    gave the same number to two functions, a third that loads both runs one in place of the other.
+    """
+    bytecode.FunctionIdentity._unique_ids = itertools.count(uuid.uuid4().int >> 66)
+
+
+_number_apart()
+os.register_at_fork(after_in_child=_number_apart)
 
 
 def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -57,7 +72,7 @@ class _Implementation(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator, *caching.CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as numba has it
 
 
-class _Files(caching.IndexDataCacheFile):
+class _KernelFiles(caching.IndexDataCacheFile):
     """An index of what is compiled, each in a file of its own that is written once, and before the index names it.
 
     numba numbers the files by the index. Two processes that compile the same kernel for different arguments at the same
@@ -78,7 +93,7 @@ class _Cache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         files = self._cache_file
-        self._cache_file = _Files(self._cache_path, Path(files._index_name).stem, files._source_stamp)  # type: ignore[no-untyped-call]
+        self._cache_file = _KernelFiles(self._cache_path, Path(files._index_name).stem, files._source_stamp)  # type: ignore[no-untyped-call]
 
     def load_overload(self, *signature: Any) -> Any:
         found = None
