@@ -137,9 +137,10 @@ def _say_attacks(pool: ProcessPoolExecutor, made: Sequence[Series], views: Seque
         (_NAMES[root.name], f"{known:.0%}", *one.result())
         for (root, known), one in zip(asked, found, strict=True)
     ]
-    say_table(("published", "she knows", "people", "intersection", "tau", "linear"), rows)
+    say_table(("published", "she knows", "intersection", "tau", "linear"), rows)
     say(
-        "intersection compares groups, tau also links returns and changes, linear solves all releases together"
+        "intersection compares groups, tau also links returns and changes, linear solves all releases together; "
+        "only linear makes use of the people she knows, and counts the others"
     )
     say("What it costs (penalty and error of the last release; rows of all releases):")
     say_table(
@@ -152,15 +153,15 @@ def _say_attacks(pool: ProcessPoolExecutor, made: Sequence[Series], views: Seque
     say("held: counted as they were before they left or changed; waiting: not counted yet")
 
 
-def _determined(root: Path, known: float) -> tuple[int, ...]:
-    """How many people there are, and how many each attack determines."""
+def _determined(root: Path, known: float) -> tuple[str, ...]:
+    """How many people each attack determines, and of how many: only `linear` leaves out those she knows."""
     series, adversary = Series.open(root), Adversary(compromised=known)
     found = attack(series, adversary, ("intersection", "tau"), m=_M)
     history = attacked(history_of(series.snapshot()), "linear").knowing_forgotten()
     spared = adversary.known(history)
     solved = AttackResult.of("linear", linear(history, spared, budget=WHO), _M, spared)
-    numbers = [one.overall.determined for one in found if isinstance(one, AttackResult)]
-    return solved.overall.people, *numbers, solved.overall.determined
+    overall = [one.overall for one in (*found, solved) if isinstance(one, AttackResult)]
+    return tuple(f"{number(one.determined)} of {number(one.people)}" for one in overall)
 
 
 def _costs(series: Series, views: Sequence[Path]) -> tuple[float | str | None, ...]:
