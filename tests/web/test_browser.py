@@ -249,7 +249,7 @@ def test_the_gate_refuses_and_says_why(page: Page, desk: Desk, tmp_path: Path) -
     new_series(page, "guarded", view(tmp_path / "first.csv", 0))
     page.get_by_label("Set a gate").check()
     page.get_by_label("At most this share of people determined").fill("0")
-    page.get_by_label("Attacker knows already").fill("90")
+    page.get_by_label("The adversary knows already").fill("90")
     page.get_by_role("button", name="Make the series").click()
     page.get_by_role("button", name="Start the trial run").click()
     page.get_by_role("heading", name="This release would be refused").wait_for()

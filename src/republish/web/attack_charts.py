@@ -52,7 +52,7 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
     said = [{"name": name, "value": value, "always": True} for name, value in limits.items()]
     origin = "as the gate measured it before each release"
     if worst is not None:
-        origin = f"by an attacker who {knows(worst.adversary)}. Attacks that found nobody are not drawn"
+        origin = f"by an adversary who {knows(worst.adversary)}. Attacks that found nobody are not drawn"
     return lines(
         numbers, drawn, said, attacks
     ), f"Share of people about whom something is found out, {origin}."
@@ -123,7 +123,7 @@ def assessment(one: Assessment, current: bool, limit: float | None) -> dict[str,
         "left_out": one.left_out,
         "identities": described_identities(one.identities),
         "short": short,
-        "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an attacker who {short}.",
+        "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an adversary who {short}.",
         "determined": rows[0]["last"].determined_share if rows else None,
         "strongest_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
         "note": _NOTES.get(mark, ""),
@@ -146,7 +146,7 @@ def _shares(one: Assessment) -> dict[str, list[float | None]]:
 
 
 def knows(adversary: Mapping[str, Any]) -> str:
-    """What an attacker was granted, in a few words."""
+    """What an adversary was granted, in a few words."""
     known = adversary.get("compromised", 0)
     people = (
         spaced_percent(known) + " of the people"

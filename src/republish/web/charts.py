@@ -106,7 +106,7 @@ def gate_words(gate: Mapping[str, Any]) -> str:
         for name, limit in gate["limits"].items()
     )
     known = gate.get("granted", {}).get("compromised", 0)
-    told = f", by an attacker who knows {spaced_percent(known)} of the people already" if known else ""
+    told = f", by an adversary who knows {spaced_percent(known)} of the people already" if known else ""
     return f"{limits}; found by {' and '.join(gate['attacks'])}{told}."
 
 

@@ -78,7 +78,7 @@ def taken(series: Series, number: int, file: str, withdrawn: bool) -> Download:
     gone = number in series.withdrawn()
     if gone and not withdrawn:
         raise Withdrawn(
-            f"release {number} was withdrawn and should not be handed out; whoever needs it all the same asks for it "
+            f"release {number} was withdrawn and should not be handed out; if you need it all the same, ask for it "
             "with ?withdrawn=yes"
         )
     try:

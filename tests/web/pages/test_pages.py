@@ -547,7 +547,7 @@ def test_what_is_wrong_with_a_gate_is_said_as_the_form_asks_it() -> None:
     with pytest.raises(rp.errors.RepublishError) as found:
         rp.Gate(max_determined=0.01, compromised=1.0)
     assert said(found.value)["message"] == (
-        "What the attacker knows already must be from 0 to below 100 percent; correct it under Gate."
+        "What the adversary knows already must be from 0 to below 100 percent; correct it under Gate."
     )
 
 
@@ -608,7 +608,7 @@ def test_the_report_is_not_among_the_files_for_recipients(client: TestClient) ->
     table = page[start : page.index("</table>", start)]
     assert "table.csv" in table
     assert "report" not in table
-    assert page.index("For whoever signs; not for recipients") < page.index(">report.html<")
+    assert page.index("For the person who signs; not for recipients") < page.index(">report.html<")
 
 
 def test_a_gate_is_set_unless_it_is_unticked_and_then_its_fields_rest(client: TestClient) -> None:

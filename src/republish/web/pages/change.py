@@ -20,7 +20,7 @@ from republish.web.request_models import RECOMMENDED
 _NONE, _LIMITS = "none", "limits"
 _SHARES = {
     "max_determined": "the share of people determined",
-    "compromised": "the share of people the attacker knows already",
+    "compromised": "the share of people whom the adversary knows already",
 }
 
 

@@ -38,7 +38,7 @@ _ONE_TABLE, _FOLLOW = "one-table", "follow"
 SITUATIONS = {
     "again": "The table is published again and again",
     _ONE_TABLE: "It is published again and again, and recipients need one table of rows",
-    _FOLLOW: "It is published again and again, and somebody may know how values follow each other",
+    _FOLLOW: "It is published again and again, and an adversary may know how values follow each other",
     "once": "It is published once",
 }
 """In which situation a method is for; the first of each is the one to begin with."""
@@ -205,7 +205,7 @@ def _gate(form: FormData) -> str | dict[str, Any] | None:
         return None
     said = {
         "max_determined": ("max_determined", "the share of people determined"),
-        "compromised": ("gate_compromised", "the share of people the attacker knows already"),
+        "compromised": ("gate_compromised", "the share of people whom the adversary knows already"),
     }
     given = {name: share(form, *how) for name, how in said.items() if text(form, how[0])}
     return USUAL_GATE | given if given else RECOMMENDED

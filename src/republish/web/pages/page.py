@@ -128,7 +128,7 @@ def _too_early(found: re.Match[str]) -> str:
 
 def _of_gate(found: re.Match[str]) -> str:
     name = {
-        "compromised": "what the attacker knows already",
+        "compromised": "what the adversary knows already",
         "max_determined": "the share of people determined",
     }
     ranges = {
