@@ -157,7 +157,7 @@ def test_truth_needs_one_view_a_release(published: Path, tmp_path: Path) -> None
 def test_returns_and_new_lives_are_told_of_where_they_matter(
     publisher: str, noted: bool | None, tmp_path: Path
 ) -> None:
-    """Two come back in the third week, and one value changes; only signatures have lives."""
+    """Two come back in the third week, and one value changes; only signatures have episodes."""
     schema = '[columns]\nid = { role = "identifier" }\nage = { role = "quasi-identifier", kind = "number" }\n'
     (tmp_path / "schema.toml").write_text(schema + 'dx = { role = "sensitive" }\n')
     parameter = "k=2" if noted is None else "m=2"
@@ -168,9 +168,9 @@ def test_returns_and_new_lives_are_told_of_where_they_matter(
         view.write_text("id,age,dx\n" + week.replace(" ", "\n") + "\n")
         said = ok("publish", series, view)
         assert ("note: 2 people came back" in said) == (number == 3 and noted is True)
-    lives = "2 changed values began a new life, in which the signature need not be the old one"
+    episodes = "2 changed values began a new episode, in which the signature need not be the old one"
     said = ok("verify", series)
-    assert (lives in said, "new life" in said) == (noted is not None, noted is not None)
+    assert (episodes in said, "new episode" in said) == (noted is not None, noted is not None)
 
 
 def test_a_backup_says_whether_it_holds_the_secret(
@@ -326,8 +326,9 @@ def test_attack_says_what_adversaries_find_out(published: Path) -> None:
     assert [result["attack"] for result in found["attacks"]] == ["intersection", "tau"]  # type: ignore[index,attr-defined]
     assert found["attacks"][1]["overall"]["people"] > 300  # type: ignore[index]
     text = ok("attack", published / "series", "--compromised", "0.1")
-    for name in ("intersection", "tau", "compromised", "historical", "vulnerable", "hc-unsafe"):
+    for name in ("intersection", "tau", "compromised", "historical", "vulnerable"):
         assert name in text
+    assert "hc-unsafe" not in text
     refused = typed("attack", published / "series", "--attack", "magic")
     assert refused.returncode == 2
     assert "there are intersection, tau" in refused.stderr

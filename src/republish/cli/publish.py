@@ -65,7 +65,7 @@ class PublishOptions:
 
     as_of: str | None = option(None, "Date of the release, later than the last; else now.")
     compromised: Path | None = option(
-        None, "Table of what outsiders know of single people: identifier, value, p."
+        None, "Table of what an adversary knows of single people: identifier, value, p."
     )
     truth: Path | None = option(
         None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
@@ -74,7 +74,7 @@ class PublishOptions:
         None, "Number of the last release: it is withdrawn, and this one takes its place."
     )
     hold_newcomers: bool = option(
-        False, "Let whoever was in no release before wait for a later one.", "--hold-newcomers"
+        False, "Let people who were in no release before wait for a later one.", "--hold-newcomers"
     )
     into: str | None = option(
         None, "Write the release into this PostgreSQL database too, once it is committed."
@@ -270,7 +270,7 @@ def withdraw(
     *,
     how: WritingOptions,
 ) -> None:
-    """Mark a release as withdrawn. It is never forgotten: whoever has it, has it."""
+    """Mark a release as withdrawn. It still counts: those who have it keep it."""
     from republish.publishing import maintenance
 
     opened = how.open(series)

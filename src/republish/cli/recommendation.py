@@ -106,7 +106,7 @@ def say_compared(advice: Recommendation) -> None:
         ("", "publisher", "found out", *shown, "error", "faked", "late"), rows, "What each would give away"
     )
     for name in shown:
-        say(f"  {name}: found out by somebody who {ADVERSARIES[name]}")
+        say(f"  {name}: found out by an adversary who {ADVERSARIES[name]}")
     say(
         "  error: of counts, in the median; faked: rows that are nobody's; late: rows that wait or are left out"
     )

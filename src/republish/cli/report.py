@@ -1,4 +1,4 @@
-"""`report`: what was released, what is promised and what adversaries find, for whoever signs."""
+"""`report`: what was released, what is promised and what adversaries find, for the person who signs."""
 
 from __future__ import annotations
 

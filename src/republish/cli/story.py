@@ -99,7 +99,7 @@ def _publish(root: Path, views: Sequence[Path]) -> None:
 
 
 def _report(root: Path) -> str:
-    """Where the report for whoever signs lies, or what it needs."""
+    """Where the report for the person who signs lies, or what it needs."""
     from republish.report import make_report
 
     page = root.parent / "report.html"
@@ -107,7 +107,7 @@ def _report(root: Path) -> str:
         page.write_text(make_report(Series.open(root)), encoding="utf-8")
     except PolicyError as problem:
         return f"no report: {problem}"
-    return f"The disclosure report of {root}, for whoever signs: {page.resolve().as_uri()}"
+    return f"The disclosure report of {root}, for the person who signs: {page.resolve().as_uri()}"
 
 
 def _say_series(series: Series) -> None:

@@ -132,7 +132,7 @@ def _say(tuned: Tuned) -> None:
             point.counterfeits or None, point.undecided or None, point.told_apart, within,
         ))  # fmt: skip
     columns = (
-        "publisher", "settings", tuned.measure, risk, "suppressed", "counterfeits", "undecided", "told apart",
+        "publisher", "settings", tuned.measure, risk, "suppressed", "counterfeits", "undecided", "distinguished",
         "within"
     )  # fmt: skip
     feasible = sum(point.feasible for point in tuned.points)
@@ -170,8 +170,8 @@ def _say_doubts(point: Point) -> None:
         )
     if point.told_apart:
         say(
-            f"note: {point.told_apart:.0%} of a few pairs whose values were exchanged are told apart by who knows the "
-            "program; see docs/attacks-program.md"
+            f"note: {point.told_apart:.0%} of a few pairs whose values were exchanged are distinguished by an "
+            "adversary who knows the program; see docs/attacks-program.md"
         )
     if point.spread is not None and "j" in point.parameters:
         say(f"note: in the worst release {spread_words(point.spread, float(point.parameters['j']))}")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from republish.verify.check import Verification
     from republish.verify.series import SeriesVerification
 
-_CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")
-
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -97,6 +95,7 @@ def verify(
 
 def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_json: bool) -> None:
     from republish.series import Series
+    from republish.verify.promises import CONSTANT_SIGNATURES
 
     opened = Series.open(folder).snapshot()
     with counted("verifying") as progress:
@@ -138,9 +137,9 @@ def _verify_series(folder: Path, gate: GateOptions, where: Engine | None, as_jso
                     f"          but {number(sum(skipped.values()))} groups of {affected} releases could not be "
                     "checked: they hold people whose history was forgotten"
                 )
-            if any(promise.partition("=")[0] in _CONSTANT_SIGNATURES for promise in promised["series"]):
+            if any(promise.partition("=")[0] in CONSTANT_SIGNATURES for promise in promised["series"]):
                 say(
-                    f"          {number(found.new_lives)} changed values began a new life, "
+                    f"          {number(found.new_lives)} changed values began a new episode, "
                     "in which the signature need not be the old one"
                 )
         if verdict is not None:

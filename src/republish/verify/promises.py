@@ -1,7 +1,7 @@
 """What each promise over a series means, and whether one release keeps it; imports no publisher.
 
-- `m-invariance=m`: whoever is in two consecutive releases with the same sensitive value has groups with the same
-  signature in both. A changed value is a new life, and so is a return.
+- `m-invariance=m`: everyone who is in two consecutive releases with the same sensitive value has groups with the same
+  signature in both. A changed value begins a new episode, and so does a return.
 - `weak-m-invariance=m`: the same, and also between a person's last release and a return with the same value.
 - `tau-safety=m`: the same; and whoever returns with another value has the old signature or one that shares no
   value with it, unless fewer than m of the values known then lie outside the old one.
@@ -24,7 +24,7 @@
 - `new-values=n`: a signature with a value that no earlier release showed and no list has is that of at least n
   people; and whoever is published for the first time is one of at least n who are new or have a changed value.
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
-  (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are lives: somebody
+  (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are episodes: a person
   whose value changed was in no earlier group.
 - `pvr-safety=h@p`, `lifespan=L`: see `republish.verify.pvr_safety`.
 """
@@ -56,6 +56,8 @@ WITHSTAND, EVENTS, NEW_VALUES = "withstand", "withstand-events", "new-values"
 GROWING = "growing-groups"
 ABOUT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety", "disjoint-updates", NEW_VALUES)
 """The promises for which the signatures of everyone must be known."""
+CONSTANT_SIGNATURES = ("m-invariance", "weak-m-invariance", "tau-safety")
+"""The promises that a signature stays while the value does."""
 
 _ROWS = {"group": pl.Int64, "code": pl.Int64, "rows": pl.Int64}
 _OVER_ABSENCES = "While a value stays the same, even over absences, so does the set of values it hides in."
@@ -75,18 +77,19 @@ _MEANING = {
     ),
     "similarity": "Before a release, an adversary believes much the same of all members of a group.",
     "determined": "Of the people an adversary does not know, few can be determined, by whatever attack.",
-    "whole-buckets": "Whoever stays is published with the same people, which bounds how many can be determined.",
-    "value-blind": "Who is with whom depends on quasi-identifiers, numbers of people and chance, never on a value.",
-    "open-batches": "The counts of a batch change only when at least n lives end, or begin, together.",
-    "closed-batches": "A batch takes in nobody once it is made, and loses at least n lives together.",
-    "growing-groups": "Nobody leaves, no value changes, and whoever was in one group stays in one: groups only grow.",
+    "whole-buckets": "A person who stays is published with the same people, which bounds how many can be determined.",
+    "value-blind": "Who is in which batch with whom depends on quasi-identifiers, numbers of people and chance, never "
+    "on a value.",
+    "open-batches": "The counts of a batch change only when at least n episodes end, or begin, together.",
+    "closed-batches": "A batch takes in nobody once it is made, and loses at least n episodes together.",
+    "growing-groups": "Nobody leaves, no value changes, and people of one group stay in one: groups only grow.",
     "kept-cuts": "Cells of people lie inside those of other releases, around them, or apart from them.",
     "new-values": "A value that appears for the first time hides among at least n people, any of whom may have it.",
     "hidden-batch": "Cells of every batch are everywhere, so that nobody's quasi-identifiers exclude a batch.",
     "hc-safety": "No comparison of two groups of different releases relates fewer than n people.",
     "pvr-safety": (
         "By the formula of Cor-Split's paper a breach is less likely than the limit: each of its two inferences is "
-        "made once. Whoever goes on from what was excluded finds more."
+        "made once. An adversary who goes on from what was excluded finds more."
     ),
     "lifespan": "Nobody is published more than n times while the value stays the same.",
 }
@@ -96,10 +99,11 @@ def meaning_of(promise: str) -> str:
     """A promise over the series as one sentence."""
     if promise.startswith(VIEW):
         (requirement,) = parse_requirements(promise.removeprefix(VIEW))
-        return f"{requirement.describe()} The whole table here is the view, with whoever was left out of the release."
+        of_view = "The whole table here is the view, with those who were left out of the release."
+        return f"{requirement.describe()} {of_view}"
     name, _, bound = promise.partition("=")
     said = _MEANING[name]
-    for words in ("than n people", "least n people", "least n lives", "than n times"):
+    for words in ("than n people", "least n people", "least n episodes", "than n times"):
         said = said.replace(words, words.replace(" n ", f" {bound} "))
     return said
 
@@ -285,7 +289,9 @@ def returned_apart(promise: str, now: AuditedRelease, before: Before) -> Check:
     )
     bound = np.zeros(len(back), dtype=np.bool_)
     bound[who] = now.signature.values - size.astype(np.int64) >= m
-    meaning = "Whoever comes back with another value hides in the old set of values or in one apart from it."
+    meaning = (
+        "A person who comes back with another value hides in the old set of values or in one apart from it."
+    )
     found = _of_people(f"{promise}: returns", _overlapping(now, before, bound), now, meaning)
     note = f"For {{}} people fewer than {m} values lie outside the old one; they were treated as newcomers."
     return replace(found, note=note, noted=int(np.count_nonzero(back & ~bound)))
@@ -321,7 +327,8 @@ def hidden_new_values(promise: str, now: AuditedRelease, before: Before) -> tupl
     together = Check(
         f"{promise}: newcomers",
         not alone,
-        f"Whoever is published for the first time is one of at least {fewest} people who are new or have a new value.",
+        f"A person who is published for the first time is one of at least {fewest} people who are new or have a new "
+        "value.",
         None,
         0,
         coming if alone else 0,

@@ -67,7 +67,7 @@ def test_the_command_says_it_where_it_is_named(tmp_path: Path) -> None:
     found = document(series.root, "--truth", tmp_path / "views", "--attack", "swap")
     (one,) = found["identities"]
     assert [part["told_apart"] for part in one["releases"]] == [0.0, 0.0]
-    assert "told apart: the share of pairs" in said(
+    assert "distinguished: the share of pairs" in said(
         series.root, "--truth", tmp_path / "views", "--attack", "swap"
     )
     left_out = document(series.root, "--truth", tmp_path / "views", "--attack", "all")["left_out"]
@@ -78,7 +78,8 @@ def test_the_gate_limits_how_many_pairs_are_told_apart(tmp_path: Path) -> None:
     gate = Gate(max_told_apart=0.05)
     assert len(published(tmp_path / "blind", Mondrian(k=5), gate).records) == 2
     with pytest.raises(
-        LimitBroken, match=r"swap: \d+ of \d+ pairs .* are told apart by who knows the program"
+        LimitBroken,
+        match=r"swap: \d+ of \d+ pairs .* are distinguished by an adversary who knows the program",
     ):
         published(tmp_path / "near", TauSafety(m=3, membership="nearest"), gate)
     series = Series.create(tmp_path / "again", SCHEMA, Mondrian(k=5), seed=1, one_table=True, gate=gate)

@@ -140,7 +140,7 @@ def test_whom_the_linear_attack_gave_up_on_is_said(root: Path, monkeypatch: pyte
     assert found["unclear"] == asdict(unclear)
     text = said(root / "s", "--attack", "linear")
     assert (
-        f"linear: 7 more people ({7 / found['overall']['people']:.1%}, 9 lives) are undecided: the budget ran "
+        f"linear: 7 more people ({7 / found['overall']['people']:.1%}, 9 episodes) are undecided: the budget ran "
         "out before a second value was found, so they may be determined too\n"
         "linear: the probabilities of 3 episodes had not settled\n"
         "linear: the equations of 1,200 episodes were too many to solve, and they were only searched\n"

@@ -93,4 +93,4 @@ def _say(found: SeriesAttack, plot: Path | None) -> None:
     if plot is not None:
         say(f"drawn to {plot}")
     output.say_left_out(found.left_out)
-    output.say_measures(found.measures)
+    output.say_measures(found.measures, found.source.promises)

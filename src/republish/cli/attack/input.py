@@ -91,9 +91,11 @@ class SeriesAttack:
 
     @cached_property
     def measures(self) -> SeriesMeasures:
+        """What happened in every release, with the degree of hc-safety that is promised, else 3."""
         from republish.attacks import measure_series
 
-        return measure_series(self.history, 3)
+        degrees = [int(one.partition("=")[2]) for one in self.source.promises if one.startswith("hc-safety=")]
+        return measure_series(self.history, *degrees or (3,))
 
 
 def attack_series(folder: Path, options: AttackOptions, progress: Callable[[int, int], None]) -> SeriesAttack:

@@ -32,7 +32,7 @@ class AttackOptions:
         True, "Does she know when each person came, changed, left, returned?", "--events/--no-events"
     )
     cascade: bool = option(
-        True, "Does whoever is determined count as known from then on?", "--cascade/--no-cascade"
+        True, "Does a person who is determined count as known from then on?", "--cascade/--no-cascade"
     )
     truth: Path | None = option(
         None,

@@ -70,7 +70,7 @@ def _say_unclear(label: str, unclear: Unclear, people: int) -> None:
     if unclear.undecided:
         share = unclear.people / max(people, 1)
         say(
-            f"{label}: {unclear.people:,} more people ({percent(share)}, {unclear.undecided:,} lives) are "
+            f"{label}: {unclear.people:,} more people ({percent(share)}, {unclear.undecided:,} episodes) are "
             "undecided: the budget ran out before a second value was found, so they may be determined too"
         )
     for sentence in unclear.besides():
@@ -107,7 +107,7 @@ def say_beliefs(beliefs: Sequence[BeliefResult]) -> None:
         made = ", ".join(f"{name} {percent(share)}" for name, share in result.overall.used.items())
         share = percent(result.ever_above_nine_tenths)
         say(
-            f"{result.name}, {result.label}: surer than .9 at some time, untold, of {share} of "
+            f"{result.name}, {result.label}: surer than .9 at some time, without being told the value, of {share} of "
             f"{result.people:,} people; posteriors: {made} of rows, {result.overall.fallbacks:.2%} fell back to shares"
         )
 
@@ -122,8 +122,8 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
             say_table(("linkage", *_LINKED), [(i, *_linked(part)) for i, part in parts])
             say(
                 "alone: nobody else of the last release fits all cells of a person while her quasi-identifiers stayed; "
-                f"fewer than k: fewer than {one.overall.k} do; batches: those that may be hers to who knows her "
-                "quasi-identifiers and in which releases she is"
+                "fewer than k: fewer than {one.overall.k} do; batches: those that may be hers, to an adversary who "
+                "knows her quasi-identifiers and in which releases she is"
             )
             _say_insensitive(one.overall)
         elif isinstance(one.overall, Cracked):
@@ -136,22 +136,22 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
                 ],
             )
             say(
-                "left: rows of a person's groups that may still be hers to who knows her quasi-identifiers and since "
-                f"when she is there; fewer than k: than {one.overall.k}; one value: all rows left have it; "
-                f"{', '.join(ways)}: shares with fewer than k by each way alone"
+                "left: rows of a person's groups that may still be hers, to an adversary who knows her "
+                f"quasi-identifiers and since when she is there; fewer than k: than {one.overall.k}; one value: all "
+                f"rows left have it; {', '.join(ways)}: shares with fewer than k by each way alone"
             )
         elif isinstance(one.overall, ToldApart):
-            say_table(("swap", "pairs", "told apart"), [(i, *asdict(part).values()) for i, part in parts])
+            say_table(("swap", "pairs", "distinguished"), [(i, *asdict(part).values()) for i, part in parts])
             say(
-                "two people of a group exchange their values and the publisher runs again with the same chance; told "
-                "apart: the share of pairs with whom anything public but values differs then"
+                "two people of a group exchange their values and the publisher runs again with the same chance; "
+                "distinguished: the share of pairs with whom anything public but values differs then"
             )
         else:
             say_table(("presence", *_PRESENCE), [(i, *asdict(part).values()) for i, part in parts])
             say(
-                "to who has a register of everyone ever in the series; shown absent: no cell admits them; shown "
-                "present: their cell has as many rows as the register people; mean: her probability that they are "
-                "present"
+                "to an adversary who has a register of everyone ever in the series; shown absent: no cell admits them; "
+                "shown present: their cell has as many rows as the register people; mean: her probability that they "
+                "are present"
             )
 
 
@@ -176,16 +176,28 @@ def _say_insensitive(found: Linked) -> None:
     )
 
 
-def say_measures(measures: SeriesMeasures) -> None:
-    """What happened in every release."""
+def say_measures(measures: SeriesMeasures, promises: Sequence[str]) -> None:
+    """What happened in every release; to signatures and correlations where the series promises something of them."""
+    from republish.verify.promises import CONSTANT_SIGNATURES
+
+    names = {promise.partition("=")[0] for promise in promises}
+    signatures, correlations = bool(names & set(CONSTANT_SIGNATURES)), "hc-safety" in names
     rows = [
-        (i, part.people, part.groups, part.counterfeits, part.vulnerable, part.unexplained, part.hc_unsafe)
+        (i, part.people, part.groups, part.counterfeits)
+        + ((part.vulnerable, part.unexplained) if signatures else ())
+        + ((part.hc_unsafe,) if correlations else ())
         for i, part in enumerate(measures.releases, start=1)
     ]
-    say_table(("#", "people", "groups", "counterfeits", "vulnerable", "unexplained", "hc-unsafe (n=3)"), rows)
-    say(
-        "vulnerable: a changed value or a return changed the set of values to hide in; unexplained: it changed without"
-    )
+    about_signatures = ("vulnerable", "unexplained") if signatures else ()
+    about_correlations = (f"hc-unsafe (n={measures.degree})",) if correlations else ()
+    say_table(("#", "people", "groups", "counterfeits", *about_signatures, *about_correlations), rows)
+    if signatures:
+        said = (
+            "vulnerable: people whose set of values to hide in changed after a changed value or a return; unexplained: "
+            "it changed for no such reason"
+        )
+        unsafe = "; hc-unsafe: groups of which all but fewer than n members were in one earlier group"
+        say(said + (unsafe if correlations else ""))
 
 
 def say_left_out(left_out: Mapping[str, str]) -> None:
@@ -223,5 +235,5 @@ def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:
     """A row of figures, and where people were compromised a second one about the others."""
     lines = [(name, *asdict(part.everyone).values())]
     if part.uncompromised is not None:
-        lines.append((f"{name}, not told", *asdict(part.uncompromised).values()))
+        lines.append((f"{name}, not compromised", *asdict(part.uncompromised).values()))
     return lines

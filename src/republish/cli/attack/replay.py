@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from republish.cli.attack.source import AttackSource
 
 _COLUMNS = (
-    "attack", "lives", "inputs", "make it", "certain before", "after", "confidence before", "after", "gain"
+    "attack", "episodes", "inputs", "make it", "certain before", "after", "confidence before", "after", "gain"
 )  # fmt: skip
 
 

@@ -48,6 +48,11 @@ class AttackSource(ABC):
     notes: Sequence[str] = ()
     assignment: Assignment | None = None
 
+    @property
+    def promises(self) -> Sequence[str]:
+        """What is promised over the series; nothing of tables of another tool."""
+        return () if self.series is None else self.series.policy.promises["series"]
+
     def means(self, adversary: Adversary) -> Means:
         from republish.attacks import Means
 
