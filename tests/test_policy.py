@@ -117,7 +117,7 @@ def test_about_says_what_membership_by_distance_tells(tmp_path: Path, way: str, 
     series.publish(pl.DataFrame({"id": ["p", "q"], "age": [1, 2], "dx": ["flu", "cold"]}))
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     said = about["not_promised_over_the_series"]
-    assert sum("whoever knows the program" in limit for limit in said) == told
+    assert sum("an adversary who knows the program" in limit for limit in said) == told
     assert (series.policy.publisher.told_by_choices is None) == (told == 0)
 
 

@@ -78,7 +78,7 @@ def test_a_gate_for_a_series_that_had_none_is_tighter() -> None:
         ("max_determined=0.5", "the gate is so already; nothing was written"),
         (
             "max_determined=0.6",
-            "max_determined would be looser than before, and whoever loosens a gate says why",
+            "max_determined would be looser than before, and a looser gate needs a reason",
         ),
         ("none", "gate would be looser than before"),
         ("max_determined=2", "max_determined of the gate must be a number from 0 to 1"),

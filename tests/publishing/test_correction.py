@@ -129,7 +129,7 @@ def test_in_parts_it_is_said_that_nothing_was_measured(series: Series) -> None:
     assert json.loads((done.folder / "about.json").read_text())["corrects"]["release"] == 2
     assert done.corrects is not None
     assert words_on_correction(done.corrects.as_dict())[-1] == (
-        "what whoever has both finds out is not measured in parts; `republish attack` does"
+        "what an adversary who has both finds out is not measured in parts; `republish attack` does"
     )
 
 

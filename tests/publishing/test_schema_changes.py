@@ -177,7 +177,7 @@ def test_codes_that_a_list_does_not_know_are_offered_to_be_recoded(series: Serie
 @pytest.mark.parametrize(
     ("codes", "words"),
     [
-        ("old,new\na,b\n", "1 of 1 are, and views of before and after could not be told apart"),
+        ("old,new\na,b\n", "1 of 1 are, and views of before and after could not be distinguished"),
         ("old,new\nz,y\n", "an old code is one that the series knows; 1 of 1 are not"),
         ("old,new\na,x\nb,x\n", "1 stand for several"),
         ("old,new\na,\n", "1 lack one"),

@@ -130,7 +130,7 @@ def test_all_sections_are_there(reports: dict[str, str], kind: str) -> None:
     assert [heading for heading in HEADINGS if heading not in said] == []
     for word in ("Prosecutor", "Journalist", "Marketer", "tau-safety: a privacy model", "max_determined"):
         assert word in said.replace("\\", "")
-    assert "Somebody links everybody" in said
+    assert "The adversary links everybody" in said
     assert "1 person was forgotten" in said
     assert "withdrawn" in said
 

@@ -34,7 +34,7 @@ def test_a_report_says_what_recipients_and_register_holders_have(series: Series,
     for words in (
         "Form: two tables",
         "What a recipient can do with it",
-        "What somebody with a register learns more",
+        "What an adversary with a register learns more",
         "fewest different values",
         "people without a batch" if form == "html" else "without batch",
     ):

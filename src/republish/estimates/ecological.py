@@ -107,7 +107,7 @@ def inverse_of(gram: FloatArray) -> FloatArray:
     scaled = gram / np.outer(scale, scale)
     if np.linalg.matrix_rank(scaled, tol=1e-9) < len(gram):
         raise PolicyError(
-            "the columns of a regression must be told apart by what is published: one of them does not vary, or "
+            "the columns of a regression must be distinguished by what is published: one of them does not vary, or "
             "follows from others; leave it out"
         )
     inverse: FloatArray = np.linalg.inv(scaled) / np.outer(scale, scale)

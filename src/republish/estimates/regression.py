@@ -42,8 +42,8 @@ _WIDE = 1.959963984540054  # of a standard error, either side: 95 %
 _MOST_PROFILES = 256
 _MOST_KINDS = 10
 _SURE = (
-    "intervals are bounds that hold whoever of a group or batch has which of its values, and standard errors their "
-    "half width by 1.96"
+    "intervals are bounds that hold no matter who of a group or batch has which of its values, and standard errors "
+    "their half width by 1.96"
 )
 _LEANS = "coefficients lean towards 0 where values follow these columns inside a group or batch"
 _BORNE_OUT = {

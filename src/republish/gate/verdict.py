@@ -32,7 +32,7 @@ _OF_PEOPLE = {
     "max_shown_absent": "are absent for certain",
     "max_cracked": "have fewer rows left than the smallest group has when two releases are compared",
     "max_traced": "have fewer rows left than the smallest group has when rows are followed",
-    "max_told_apart": "are told apart by who knows the program and all other values",
+    "max_told_apart": "are distinguished by an adversary who knows the program and all other values",
 }
 _WOULD_PASS = {
     "max_told_apart": ", for people are put together by their values; a new series that leaves this to chance "
@@ -128,7 +128,7 @@ class LimitBreach:
             )
         if self.limit == "max_confidence":
             return (
-                f"{start}she is sure of somebody's value with {figure:.4f}, {self.excess:.4f} too much, and of "
+                f"{start}she is sure of a person's value with {figure:.4f}, {self.excess:.4f} too much, and of "
                 f"{self.people:,} of {everyone} people surer than allowed"
             )
         return (

@@ -37,11 +37,11 @@ EXPLANATIONS: dict[str, str] = {
         "How far quasi-identifiers rebuilt from the release are from the real ones, in nats: 0 is the same."
     ),
     "query_error": "How far counts from the release are from the true ones, as a share of the true count.",
-    "prosecutor_risk": "Chance of picking the right row for somebody known to be in the release.",
+    "prosecutor_risk": "Chance of picking the right row for a person known to be in the release.",
     "journalist_risk": "Chance of picking the right person of the population for a row of the release.",
     "marketer_risk": "Share of the people in the release that linking everybody is expected to get right.",
     "record_linkage": (
-        "Share of the raw rows that whoever knows all quasi-identifiers is expected to link to their own row."
+        "Share of the raw rows that an adversary who knows all quasi-identifiers is expected to link rightly."
     ),
     "levels": "The strictest k, l and t that every group of the release satisfies.",
     "value_query_error": "How far counts that ask for the sensitive value too are from the true ones, as a share.",
@@ -68,7 +68,7 @@ COUNTS = {
     "fewest_values": "Different values in the batch that has fewest.",
     "without_batch": "People in the release whose value is not counted.",
     "extended": "People in cells that extend over a cut that died: these may cross cells of other releases.",
-    "stale": "Batches that count somebody as she was before she left or changed, or do not count somebody yet.",
+    "stale": "Batches that count a person as she was before she left or changed, or do not count a person yet.",
 }
 """What is counted of two tables: see `republish.release.two_tables.TwoTableCounts`."""
 

@@ -37,8 +37,8 @@ _BOUNDED_BY_M = (
 _MEMBERSHIPS = ("random", "nearest")
 
 _TOLD = (
-    'Who is put with whom depends on values (membership = "nearest", as published): whoever knows the program excludes '
-    "worlds in which somebody else had been nearer, and may be sure of many values from one release alone."
+    'Who is put with whom depends on values (membership = "nearest", as published): an adversary who knows the program '
+    "excludes worlds in which another person had been nearer, and may be sure of many values from one release alone."
 )
 
 

@@ -345,8 +345,8 @@ def _require_possible(coming: _Coming, of_row: IntArray, allowed: BoolArray) -> 
     lost = int(np.count_nonzero(wrong[of_row[keeps], past.signature[keeps]]))
     if lost:
         raise CannotPublish(
-            f"whoever keeps a value keeps the set of values it hides in, which must be possible for her; for {lost} "
-            "people it is no longer, since the quasi-identifier that theta goes by has changed; leave them out"
+            f"a person who keeps her value keeps the set of values it hides in, which must be possible for her; for "
+            f"{lost} people it is no longer, since the quasi-identifier that theta goes by has changed; leave them out"
         )
 
 

@@ -68,7 +68,7 @@ class MInvariance(SignaturePublisher):
     def in_two_tables(self) -> Self:
         """Refuse: the promise does not hold against an adversary who knows who came back, and two tables grant that."""
         raise PolicyError(
-            f"{self.name} takes whoever comes back for a newcomer, so what it promises does not hold where an "
+            f"{self.name} takes a person who comes back for a newcomer, so what it promises does not hold where an "
             "adversary knows comings and goings, as two tables grant her; choose tau-safety, which holds then too"
         )
 

@@ -86,7 +86,7 @@ class ValueBlind(Publisher):
     keeps_counts: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "Puts people together without looking at values and counts a batch anew when several people come or go, so "
-        "that who is with whom tells nothing, whoever reads the program."
+        "that who is in which batch with whom tells nothing, even to an adversary who has read the program."
     )
 
     def __post_init__(self) -> None:
@@ -191,8 +191,8 @@ class ValueBlind(Publisher):
     def remember_adopted(self, view: Microdata, grouping: Grouping, memory: Memory) -> Memory:
         """Refuse: nothing tells how another tool put people together."""
         raise PolicyError(
-            f"{self.name} promises that no value decides who is with whom, and cannot say so of releases that another "
-            "tool made; begin a series without them, or one with another publisher"
+            f"{self.name} promises that no value decides who is in which batch with whom, and cannot say so of "
+            "releases that another tool made; begin a series without them, or one with another publisher"
         )
 
     def _require_diverse(self, view: Microdata, past: BatchPast) -> None:

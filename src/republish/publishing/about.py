@@ -125,26 +125,26 @@ _TWO_TABLES = {
         "not said. Numbers of groups and batches mean nothing in another release."
     ),
     "what_it_shows_more": (
-        "Whoever knows a person's quasi-identifiers sees which batches people like her are in, so fewer values come "
-        "into question than in the whole release. What is promised of batches holds for somebody who knows the batch "
-        "of everyone."
+        "An adversary who knows a person's quasi-identifiers sees which batches people like her are in, so fewer "
+        "values come into question than in the whole release. What is promised of batches holds against an adversary "
+        "who knows the batch of everyone."
     ),
 }
 _HIDDEN_BATCH = {
     "what_it_shows_more": (
-        "All people of a cell are in one batch, and the cells of every batch are the whole space: whoever knows a "
-        "person's quasi-identifiers finds one cell of each batch that she fits and can exclude none, unless a "
+        "All people of a cell are in one batch, and the cells of every batch are the whole space: an adversary who "
+        "knows a person's quasi-identifiers finds one cell of each batch that she fits and can exclude none, unless a "
         "quasi-identifier is missing. Cells that are small around her make their batch likelier. What is promised of "
-        "batches holds for somebody who knows the batch of everyone."
+        "batches holds against an adversary who knows the batch of everyone."
     ),
 }
 
 
 _CLOCKED = {
     "values": (
-        "How often each sensitive value occurred in a batch when it was last counted. Whoever left or changed since is "
-        "counted as before (held); counterfeit_rows and counterfeits.csv, so called for every publisher, say how many. "
-        "None of them is made up."
+        "How often each sensitive value occurred in a batch when it was last counted. A person who left or changed "
+        "since then is counted as before (held); counterfeit_rows and counterfeits.csv, so called for every publisher, "
+        "say how many. None of them is made up."
     ),
     BATCHES_CSV: (
         "as_of is the release in which a batch was last counted; waiting is how many of its people came or changed "

@@ -133,7 +133,7 @@ class _Files:
             )
         if number in series.withdrawn() and not withdrawn:
             raise ExportError(
-                f"release {number} was withdrawn, and is not handed out again; whoever needs it all the same gives "
+                f"release {number} was withdrawn, and is not handed out again; if you need it all the same, give "
                 "--withdrawn"
             )
         self._names = sorted(series.record(number).payload["files"])

@@ -8,24 +8,25 @@ from republish.policy import Policy
 
 _BLIND, _GROWING = "value-blind", "growing-groups"
 _NEWCOMERS = (
-    "Promised is that groups only grow and that each has k rows. Whoever subtracts a group from the one it grew into "
-    "sees the values of those who joined it since, and where one person joined, hers. The attack differencing counts "
-    "them."
+    "Promised is that groups only grow and that each has k rows. An adversary who subtracts a group from the one it "
+    "grew into sees the values of those who joined it since, and where one person joined, hers. The attack "
+    "differencing counts them."
 )
-_ALONE = "each release is protected alone, and whoever keeps several may put them together."
+_ALONE = "each release is protected alone, and an adversary who keeps several may put them together."
 _ONLY_CERTAINTY = (
-    "Promised is that nobody's value becomes certain by what is named there. How sure somebody may be short of that is "
-    "not promised; the attacks measure it."
+    "Promised is that nobody's value becomes certain by what is named there. How sure an adversary may be short of "
+    "that is not promised; the attacks measure it."
 )
 _ODDS = (
-    "Somebody who knows how values follow each other, or has learned elsewhere which go with which quasi-identifiers, "
-    "may weigh all releases together and be nearly sure where the releases alone leave several values."
+    "An adversary who knows how values follow each other, or has learned elsewhere which go with which "
+    "quasi-identifiers, may weigh all releases together and be nearly sure where the releases alone leave several "
+    "values."
 )
 _COUNTERFEITS = (
     "Which values groups show, how far apart their people may be so that there are enough values, and where "
-    "counterfeits stand in, depends on values and can be seen. Somebody who has read the program and knows the values "
-    "of some people may conclude from it on others: of those who are alone with counterfeits among the same values, "
-    "one may tell the values of the rest."
+    "counterfeits stand in, depends on values and can be seen. An adversary who has read the program and knows the "
+    "values of some people may conclude from it on others: of those who are alone with counterfeits among the same "
+    "values, one may tell the values of the rest."
 )
 _RETURNS = (
     "People who come back after an absence are treated as newcomers: the groups they were in before it and after it "
@@ -66,7 +67,7 @@ def _of_one_release(policy: Policy) -> list[str]:
     if binding:
         found.append(
             f"Where batches are cut depends on values, for each must satisfy {', '.join(binding)}: a cut that is "
-            "missing tells whoever knows the program that one side of it would not have."
+            "missing tells an adversary who knows the program that one side of it would not satisfy this."
         )
     return found
 
@@ -92,15 +93,15 @@ def _of_batches(policy: Policy) -> list[str]:
     """What value-blind batches do not hide."""
     linking = (
         "Insensitive columns are published as they are and can link the rows of one person over releases, which tells "
-        "the batch of whoever is recognised by them."
+        "the batch of a person who is recognised by them."
     )
     return [
-        "Somebody who has learned elsewhere which values go with which quasi-identifiers may be surer of a person's "
-        "value than the shares of the batch say.",
-        "Somebody who knows how values follow each other may weigh all releases together and be surer than the shares "
-        "say; the larger the batches, the less so.",
-        "A value after which nobody comes again, such as deceased or discharged, is the likely one of whoever stays "
-        "away, and no batch hides that.",
+        "An adversary who has learned elsewhere which values go with which quasi-identifiers may be surer of a "
+        "person's value than the shares of the batch say.",
+        "An adversary who knows how values follow each other may weigh all releases together and be surer than the "
+        "shares say; the larger the batches, the less so.",
+        "A value after which nobody comes again, such as deceased or discharged, is the likely one of a person who "
+        "stays away, and no batch hides that.",
         "A batch that is not counted anew because a value would be too frequent in it, or too many could be "
         "determined, waits for a reason in its values, and its waiting can be seen.",
         *([linking] if policy.schema.insensitive else []),
@@ -113,21 +114,22 @@ def _of_beliefs(promises: Iterable[str]) -> list[str]:
     if not names & {"similarity", "ks-similarity"}:
         return []
     together = (
-        "What is believed before each release is limited, not what somebody believes who keeps all releases and weighs "
-        "them together. On a generated hospital series of 24 releases she came .31 of the way from what a group shows "
-        "to certainty with crowds of 32 in one table, and .14 with crowds of 170 in two."
+        "What is believed before each release is limited, not what an adversary believes who keeps all releases and "
+        "weighs them together. On a generated hospital series of 24 releases she came .31 of the way from what a group "
+        "shows to certainty with crowds of 32 in one table, and .14 with crowds of 170 in two."
     )
     events = (
-        "Somebody who also knows whose value changed when came .62 and .24 of the way there: the larger the crowds, "
-        "the less."
+        "An adversary who also knows whose value changed when came .62 and .24 of the way there: the larger the "
+        "crowds, the less."
     )
     beyond = (
         "Of people about whom earlier releases, and who is in the view, give away more than the limit allows, nothing "
         "is promised any more."
     )
     changes = (
-        "The limit is not on what somebody believes who also knows whose value changed when. On a generated hospital "
-        "series of 24 releases with a limit of .5 she came .41 of the way from what a group shows to certainty."
+        "The limit is not on what an adversary believes who also knows whose value changed when. On a generated "
+        "hospital series of 24 releases with a limit of .5 she came .41 of the way from what a group shows to "
+        "certainty."
     )
     foreseen = (
         f"{beyond[:-1]}; with event lists, neither of values that are foreseen because they did not change."
@@ -144,8 +146,8 @@ def _of_views(promises: Iterable[str]) -> list[str]:
     if not any(promise.startswith("view-") for promise in promises):
         return []
     return [
-        "How near the values of a group are to those of all people is promised of all people in the view, whoever was "
-        "left out included; nothing of the kind is promised of the published table."
+        "How near the values of a group are to those of all people is promised of all people in the view, those who "
+        "were left out included; nothing of the kind is promised of the published table."
     ]
 
 

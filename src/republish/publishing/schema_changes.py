@@ -186,8 +186,8 @@ def _require_recode(series: Series, schema: Schema, change: SchemaChange) -> Non
     if taken:
         raise PolicyError(
             f"column {column.name}: a new code must be none of the series; {taken} of {len(change.codes)} are, and "
-            "views of before and after could not be told apart. Let the source write them otherwise, with a letter in "
-            "front for instance, and name these in the file"
+            "views of before and after could not be distinguished. Let the source write them otherwise, with a letter "
+            "in front for instance, and name these in the file"
         )
     earlier = schema.amended.recodes.get(change.column, {})
     again = sum(earlier.get(new, old) != old for new, old in change.codes.items())

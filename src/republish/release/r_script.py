@@ -18,7 +18,7 @@ _TEXT = r"""# Reads a release in two tables, or in one, with base R.
 #   release$people$age_mid <- midpoints(release$people$age)
 #   release$people$age_width <- widths(release$people$age)
 #
-# Weights of one person add up to 1. Somebody without a batch has each value with its share of the whole release.
+# Weights of one person add up to 1. A person without a batch has each value with its share of the whole release.
 # Who has which value is not said; numbers of groups and batches mean nothing in another release.
 # In one table a row has its own value, and the share of its group that is no counterfeit as weight.
 

@@ -279,13 +279,13 @@ def _doubts(one: Assessment) -> list[str]:
             )
         if doubt.get("unsettled"):
             said.append(
-                f"{name}: the probabilities of {doubt['unsettled']:,} lives (times with one value) had not settled; "
+                f"{name}: the probabilities of {doubt['unsettled']:,} episodes (times with one value) had not settled; "
                 "the confidence in them is rough."
             )
         if doubt.get("unsolved"):
             said.append(
-                f"{name}: the equations of {doubt['unsolved']:,} lives (times with one value) were too many to solve, "
-                "and they were only searched."
+                f"{name}: the equations of {doubt['unsolved']:,} episodes (times with one value) were too many to "
+                "solve, and they were only searched."
             )
     return said
 

@@ -31,7 +31,11 @@ _CERTAIN = (
         "of people have fewer rows left than the smallest group has by comparing two releases",
     ),
     ("tracing", "below_k", "by following rows through all releases"),
-    ("swap", "told_apart", "of pairs are told apart by who knows the program and all other values"),
+    (
+        "swap",
+        "told_apart",
+        "of pairs are distinguished by an adversary who knows the program and all other values",
+    ),
 )
 
 
@@ -156,7 +160,7 @@ def _identified(identities: Mapping[str, Sequence[Identity]]) -> tuple[str, str]
             said.append(f"{percent(share)} {words_of}")
     if not said:
         return UNKNOWN, "Not measured: whether rows can be followed, and what cells tell of who is present."
-    return LOOK if certain else HOLDS, f"To somebody with a register, {'; '.join(said)}."
+    return LOOK if certain else HOLDS, f"To an adversary with a register, {'; '.join(said)}."
 
 
 def _gated(facts: SeriesFacts) -> tuple[str, str]:
@@ -177,7 +181,7 @@ def _alone(facts: SeriesFacts) -> tuple[str, str]:
     above = ", ".join(f"{percent(share)} above {limit}" for limit, share in sorted(risk["above"].items()))
     mark = LOOK if risk["highest"] > 0.09 else HOLDS
     return mark, (
-        f"The chance of picking somebody's row is at most {risk['highest']:.3f} and {risk['average']:.3f} on average; "
+        f"The chance of picking a person's row is at most {risk['highest']:.3f} and {risk['average']:.3f} on average; "
         f"shares of people at risk: {above}."
     )
 
@@ -209,7 +213,7 @@ def adversary_sentence(granted: dict[str, Any]) -> str:
         )
         knows.append(f"how values follow each other ({whose})")
     listed = f" She knows {'; '.join(knows)}." if knows else ""
-    cascade = " Whoever she determines is known to her from then on." if granted.get("cascade") else ""
+    cascade = " People whom she determines are known to her from then on." if granted.get("cascade") else ""
     return f"She has all releases, withdrawn ones too.{listed}{cascade}"
 
 
@@ -224,13 +228,14 @@ def assumptions(facts: SeriesFacts) -> list[str]:
     if withdrawn:
         said.append(
             f"{_releases(withdrawn)} {'was' if withdrawn == 1 else 'were'} withdrawn and still counted everywhere: "
-            "whoever has one keeps it."
+            "those who have one keep it."
         )
     if facts.forgotten:
         said.append(
             f"{facts.forgotten:,} {'person was' if facts.forgotten == 1 else 'people were'} forgotten. Should they "
             "appear again they are newcomers, and what is promised over several releases does not hold between their "
-            "past and their future. Whoever was in a group with them may be less hidden from somebody who knows them."
+            "past and their future. People who were in a group with them may be less hidden from an adversary who "
+            "knows them."
         )
     if facts.promises.get("when_published"):
         listed = ", ".join(facts.promises["when_published"])

@@ -187,5 +187,5 @@ def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> VerdictReaso
         )
     if last.above_nine_tenths:
         more = f"{sure}, and is surer than .9 of {percent(last.above_nine_tenths)}."
-        return VerdictReason(LOOK, more, "Decide whether being nearly sure of somebody is harm enough.")
+        return VerdictReason(LOOK, more, "Decide whether being nearly sure of a person is harm enough.")
     return VerdictReason(HOLDS, f"{sure}, and is at most {last.worst_confidence:.2f} sure of anybody.", "")

@@ -41,13 +41,13 @@ def kept(error: float, independent: float) -> str:
 
 def _counts(found: Mapping[str, Any], sensitive: str | None) -> str:
     said = (
-        f"Whoever counts people by two quasi-identifiers, about 5% of them, is off by {percent(found['count_error'])} "
-        "of the true number in the median"
+        f"An analyst who counts people by two quasi-identifiers, about 5% of them, is off by "
+        f"{percent(found['count_error'])} of the true number in the median"
     )
     with_value = found["value_count_error"]
     if with_value is None:
         return f"{said}."
-    return f"{said}; whoever asks for values of {sensitive} too, by {percent(with_value)}."
+    return f"{said}; one who asks for values of {sensitive} too, by {percent(with_value)}."
 
 
 def _tables(tables: Sequence[Mapping[str, Any]], sensitive: str | None) -> list[str]:

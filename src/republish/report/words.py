@@ -30,24 +30,26 @@ METHODS = {
     "rplus-tree": _GROUPS
     + "The rows are loaded into a spatial index whose leaves become the groups. Every release is made without a look "
     "at earlier ones.",
-    "m-invariance": _GROUPS + _SAME_VALUES + "Whoever comes back after an absence is treated as a newcomer.",
+    "m-invariance": _GROUPS
+    + _SAME_VALUES
+    + "A person who comes back after an absence is treated as a newcomer.",
     "tau-safety": _GROUPS
     + _SAME_VALUES
-    + "This holds over absences of any length. Whoever comes back with another value is published among the old "
-    "values or among entirely different ones, which tells nothing of either.",
+    + "This holds over absences of any length. A person who comes back with another value is published among the old "
+    "values or among entirely different ones, which says nothing about either.",
     "cor-split": _GROUPS
     + _SAME_VALUES
     + "In addition two groups of different releases never differ by fewer than n people, so that taking one from the "
     "other does not single anybody out.",
     "cohorts": "People are put into large groups once and stay together for life, so that later releases tell little "
     "that the first did not. Open places are held by counterfeit rows until several can be filled at once. Before "
-    "every release a bound is computed on how many people anybody could determine from all releases together; a "
+    "every release a bound is computed on how many people an adversary could determine from all releases together; a "
     "group that would exceed it does not change.",
     "value-blind": "People are put into batches by their quasi-identifiers, by numbers of people and by chance, "
     "without a look at anybody's value, and stay together. A batch says how often each value occurred in it when it "
     "was last counted. It is counted anew only when several people have left or changed, or several have come. Before "
-    "every release a bound is computed on how many people anybody could determine from all releases together; a batch "
-    "that would exceed it is not counted anew.",
+    "every release a bound is computed on how many people an adversary could determine from all releases together; a "
+    "batch that would exceed it is not counted anew.",
     "js-reduce": _GROUPS
     + "The publisher reckons with an adversary who knows how likely values are and how they follow each other. "
     "Before every release it works out what she believes of everyone from all releases so far, and puts people "
@@ -85,8 +87,8 @@ TWO_TABLES: dict[str, tuple[str, ...]] = {
     "group": (
         "The table of people has one line a person. A group is a set of people who look alike in every "
         "quasi-identifier; it is made from quasi-identifiers alone. A batch is a set of people whose sensitive values "
-        "are counted together in the table of values. Whoever has no batch is shown among the people, and the value is "
-        "not counted. Counterfeits are counted values that belong to nobody; how many there are in a batch is "
+        "are counted together in the table of values. A person without a batch is shown among the people, and her "
+        "value is not counted. Counterfeits are counted values that belong to nobody; how many there are in a batch is "
         "published.",
     ),
 }
@@ -96,9 +98,9 @@ KEPT_COUNTS: dict[str, tuple[str, ...]] = {
     "group": (
         "The table of people has one line a person. A group is a set of people who look alike in every "
         "quasi-identifier; it is made from quasi-identifiers alone. A batch is a set of people whose sensitive values "
-        "are counted together in the table of values, not anew in every release. Whoever came or changed since waits: "
-        "she is shown among the people, and her value is not counted yet. Whoever left or changed since is held: she "
-        "is counted as she was. Both numbers are published of every batch.",
+        "are counted together in the table of values, not anew in every release. A person who came or changed since "
+        "then waits: she is shown among the people, and her value is not counted yet. A person who left or changed "
+        "since then is held: she is counted as she was. Both numbers are published of every batch.",
     ),
 }
 ROLES_IN_TWO_TABLES = {
@@ -115,15 +117,16 @@ RECIPIENTS = (
     "are kept as far as batches differ in both.",
 )
 REGISTER_HOLDERS = (
-    "Somebody who knows a person's quasi-identifiers finds the person's group, and with it the batches that people of "
-    "the group are in. These are mostly far fewer than the groups of one blurred table that would fit the person.",
-    "What is promised of batches holds even for somebody who knows the batch of everyone. What she learns more is "
-    "which batch it is likely to be, and that somebody like this person is in the release.",
-    "Cells of people are kept: whoever puts several releases side by side is left with one of the cells, which held at "
-    "least k people. People in cells that extend over a cut that died are counted, for such cells may cross others.",
+    "An adversary who knows a person's quasi-identifiers finds the person's group, and with it the batches that people "
+    "of the group are in. These are mostly far fewer than the groups of one blurred table that would fit the person.",
+    "What is promised of batches holds even for an adversary who knows the batch of everyone. What she learns more is "
+    "which batch it is likely to be, and that a person like this one is in the release.",
+    "Cells of people are kept: an adversary who puts several releases side by side is left with one of the cells, "
+    "which held at least k people. People in cells that extend over a cut that died are counted, for such cells may "
+    "cross others.",
 )
 HIDDEN_BATCHES = (
-    "Somebody who knows a person's quasi-identifiers finds one cell of every batch that the person fits, and can "
+    "An adversary who knows a person's quasi-identifiers finds one cell of every batch that the person fits, and can "
     "exclude no batch; a missing quasi-identifier may exclude some. Where a batch has many people like this person "
     "its cells are smaller, which makes it likelier.",
     *REGISTER_HOLDERS[1:],
@@ -147,7 +150,7 @@ PARAMETERS = {
     "max_determined": "share of people who may be expected to be determined",
     "compromised": "share of people whose values an adversary is taken to know",
     "pad": "whether counterfeits help out where values are too uneven",
-    "p": "probability that an adversary knows somebody's value; together with L and h it chooses n",
+    "p": "probability that an adversary knows a person's value; together with L and h it chooses n",
     "L": "how often a person is published at most while the value stays the same; given together with p and h",
     "h": "what the probability of a breach stays below, by the paper's formula; given together with p and L",
     "retire": "whether people are left out once they were published L times; otherwise such a view is refused",
@@ -168,7 +171,7 @@ PARAMETERS = {
     "omega_above": "group size above which she is taken to make the Omega-estimate (0: none)",
     "steps": "how many last values she is taken to look at",
     "form": "what is kept of her belief from release to release",
-    "event_lists": "whether whoever weighs all releases also knows whose value changed since the last",
+    "event_lists": "whether an adversary who weighs all releases also knows whose value changed since the last",
     "withstand": "bits by which weighing all releases together may stray from what a group shows; 0: not measured",
     "cascade": "where knowledge of single people enters",
     "assignment": "how newcomers are put into open places",
@@ -178,7 +181,7 @@ PARAMETERS = {
     "compact": "whether a region is made as narrow as the rows of its group",
     "insert_only": "whether regions and groups of the first release stay, for tables to which rows are only added",
     "bits": "resolution of the quasi-identifiers",
-    "scales": "break points between which nothing is told apart; not shown here",
+    "scales": "break points between which values are not distinguished; not shown here",
     "incremental": "whether the index of the last release is mended instead of made anew",
     "packed": "whether leaves are filled evenly",
 }
@@ -191,8 +194,8 @@ PARAMETERS_OF = {
     },
     "cohorts": {"m": "no value has more than one row in m of a group"},
     "value-blind": {
-        "m": "no value has more than one life in m of a batch",
-        "n": "so many lives end, or begin, together where a batch is counted anew",
+        "m": "no value has more than one episode in m of a batch",
+        "n": "a batch is counted anew only when so many episodes end, or begin, together",
         "size": "about how many people a new batch has",
     },
 }
@@ -210,7 +213,7 @@ ATTACKS = {
     "gathering": "knows the program and asks in which worlds groups that grow by the nearest row become these",
     "halving": "knows the program and asks in which worlds cuts at a threshold of every value leave these groups",
     "matched": "does not know who is in which group and looks for groups that fit",
-    "linkage": "follows the rows of a person over releases by their cells, without a thought of values",
+    "linkage": "follows the rows of a person over releases by their cells, without looking at values",
     "presence": "tells by the cells who is in a release at all, with a register of everyone ever in the series",
     "bcf": "compares counts of neighbouring releases and cracks rows of a group that cannot be a person's: forward, "
     "cross and backward",
@@ -223,11 +226,11 @@ ATTACKS = {
 IDENTITIES = {
     "linkage": {
         "alone": "people of whom nobody else fits all cells that were theirs while their quasi-identifiers stayed the "
-        "same: whoever follows their rows is left with them alone",
+        "same: an adversary who follows their rows is left with them alone",
         "below_k": "people with whom fewer fit than the smallest cell of a release holds",
         "median_left": "people who fit all cells of a person, median",
-        "median_batches": "batches that may be a person's, to whoever knows her quasi-identifiers and in which "
-        "releases she is, median",
+        "median_batches": "batches that may be a person's, to an adversary who knows her quasi-identifiers and in "
+        "which releases she is, median",
         "one_batch": "people with a single batch that may be theirs",
         "unique_cells": "people whose insensitive cells nobody else of a release has",
         "same_cells": "people of several releases whose insensitive cells never change",
@@ -259,28 +262,28 @@ IDENTITIES = {
         "changed",
     },
     "swap": {
-        "told_apart": "pairs of a group whom somebody tells apart who knows the program and all but who of two has "
-        "which value",
+        "told_apart": "pairs of a group whom an adversary distinguishes who knows the program and all but who of two "
+        "has which value",
     },
 }
 """The figures of attacks that seek no value; shares, but for medians and fewest."""
 IDENTITY = (
-    "Somebody without a thought of values has a register of everyone who was ever in the series, with their "
+    "An adversary who does not look at values has a register of everyone who was ever in the series, with their "
     "quasi-identifiers, and asks which rows are whose, and who is in a release at all. The raw views play the register."
 )
 
 RISKS = {
-    "Prosecutor": "Somebody knows that one particular person is in the release and looks for that person's row. The "
-    "risk is the chance of picking the right one: 1 divided by the rows of the group.",
-    "Journalist": "Somebody picks any person of the population, who may or may not be in the release, to show that "
-    "it can be done. The risk is 1 divided by the people of the population whom the group fits. No population table "
-    "was given, so the release is taken for the whole population, which is the worst case and equal to the "
+    "Prosecutor": "The adversary knows that one particular person is in the release and looks for that person's row. "
+    "The risk is the chance of picking the right one: 1 divided by the rows of the group.",
+    "Journalist": "The adversary picks any person of the population, who may or may not be in the release, to show "
+    "that it can be done. The risk is 1 divided by the people of the population whom the group fits. No population "
+    "table was given, so the release is taken for the whole population, which is the worst case and equal to the "
     "prosecutor's risk.",
-    "Marketer": "Somebody links everybody and is content to be right about a share. The risk is the expected share "
-    "of people linked to the right row.",
+    "Marketer": "The adversary links everybody and is content to be right about a share. The risk is the expected "
+    "share of people linked to the right row.",
 }
 ALONE = (
-    "These three are about finding somebody's row in one release taken alone. They say nothing of what several "
+    "These three are about finding a person's row in one release taken alone. They say nothing of what several "
     "releases give away together; that is the serial risk below."
 )
 THRESHOLDS = (
@@ -289,8 +292,8 @@ THRESHOLDS = (
     "applies is for your own rules to say."
 )
 SERIAL = (
-    "Somebody keeps all releases, withdrawn ones too, and puts them side by side. Attacks play her part against this "
-    "series; the true values, which the series remembers under pseudonyms, only serve to count how often she is "
+    "An adversary keeps all releases, withdrawn ones too, and puts them side by side. Attacks play her part against "
+    "this series; the true values, which the series remembers under pseudonyms, only serve to count how often she is "
     "right. A person is determined when no other value is left. Confidence is her probability of the true value."
 )
 SERIAL_LINES = (
@@ -320,7 +323,8 @@ LIMITS = {
     "max_alone": "share of people whose rows lead to them alone",
     "max_cracked": "share of people with fewer rows left by bcf than the smallest group has",
     "max_traced": "share of people with fewer rows left by tracing than the smallest group has",
-    "max_told_apart": "share of pairs of a group whom somebody tells apart who knows the program and all other values",
+    "max_told_apart": "share of pairs of a group whom an adversary distinguishes who knows the program and all other "
+    "values",
     "max_below_k": "share of people whose rows lead to fewer people than the smallest cell holds",
     "max_shown_present": "share of present people of whom that is certain",
     "max_shown_absent": "share of absent people of whom that is certain",
@@ -334,12 +338,13 @@ PAST_PROMISES = (
 )
 BELIEFS = (
     "What an adversary knows is taken to be the knowledge of the policy, or what is counted from the views where "
-    "there is none. Somebody who knows better may believe more.",
+    "there is none. An adversary who knows better may believe more.",
     "The promise is about what is believed before a release. What she believes after it is measured by the attacks "
     "beliefs and joint.",
 )
 ALONE_ASSUMPTION = (
-    "Recipients see one release only, or do not put several side by side. Whoever does is outside of what is promised.",
+    "Recipients see one release only, or do not put several side by side. An adversary who does is outside of what is "
+    "promised.",
 )
 ASSUMPTIONS = {
     "mondrian": ALONE_ASSUMPTION,
@@ -356,8 +361,8 @@ ASSUMPTIONS = {
     ),
     "value-blind": (
         "People are compromised independently of each other, with the probability of the policy.",
-        "The bound is on people determined without doubt, on average and for the worst placed person. How sure "
-        "somebody may be without being certain is measured by attacks.",
+        "The bound is on people determined without doubt, on average and for the worst placed person. How sure an "
+        "adversary may be without being certain is measured by attacks.",
     ),
     "js-reduce": BELIEFS,
     "bayframe": BELIEFS,

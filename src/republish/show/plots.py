@@ -124,7 +124,7 @@ def breach_figure(p: float, m: int, L: int, h: float) -> Figure:
     whole.plot(releases[taken], reached, "o", color="black", fillstyle="none", label="what n-Choose takes")
     whole.axhline(h, color="0.5", label=f"allowed: h = {h:g}")
     whole.set(
-        ylim=(0, min(1.0, 2.5 * h) if taken.size else 1.0), ylabel="$p_{pb}$: a person's value is laid open"
+        ylim=(0, min(1.0, 2.5 * h) if taken.size else 1.0), ylabel="$p_{pb}$: a person's value is disclosed"
     )
     parts.set(yscale="log" if p else "linear", ylabel="$p_{hc}$ and $p_{ct}$: one false value is excluded")
     for panel in (whole, parts):

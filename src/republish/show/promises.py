@@ -61,19 +61,21 @@ def words_on_correction(corrects: Mapping[str, Any], keeps_counts: bool = False)
             f"{before['people']:,}, {before['mean_confidence']:.4f}"
         )
     if not corrects["attacks"]:
-        said.append("what whoever has both finds out is not measured in parts; `republish attack` does")
+        said.append(
+            "what an adversary who has both finds out is not measured in parts; `republish attack` does"
+        )
     return said
 
 
 ONE_VALUE = (
-    "everybody in this release has the same sensitive value, so whoever knows that somebody is in it knows the value; "
-    "no grouping hides that, and a requirement such as l=2 would have kept it back"
+    "everybody in this release has the same sensitive value, so an adversary who knows that a person is in it knows "
+    "the value; no grouping hides that, and a requirement such as l=2 would have kept it back"
 )
 
 
 _STALE = 0.1  # of the people held or waiting is worth a warning
 _WHY_STALE = (
-    "counts are stale. A batch is not counted anew while too few lives end or begin, where a value would be too "
+    "counts are stale. A batch is not counted anew while too few episodes end or begin, where a value would be too "
     "frequent in it, where the bound forbids it, or by chance. If values have changed for good, as in an epidemic, "
     "begin a series with a smaller m or larger batches"
 )

@@ -69,7 +69,7 @@ def tuned_html(tuned: Tuned) -> str:
         "risk",
         "suppressed",
         "counterfeits",
-        "told apart",
+        "distinguished",
         "chosen",
     ]
     rows = [

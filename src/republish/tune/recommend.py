@@ -183,9 +183,7 @@ def _once(read: PastViews, form: TwoTables) -> Recommendation:
     require = parse_requirements(f"l={min(_ONCE_L, values)}") if values > 1 else ()
     if read.rows < form.k:
         return Recommendation(Mondrian(form.k), None, (_ALONE,), (), _problems(max(read.rows, _FEWEST), form))
-    one = (
-        "a value in every group is not told apart from others: the view holds only one" if values < 2 else ""
-    )
+    one = "values cannot be hidden among others: the view holds only one value" if values < 2 else ""
     return Recommendation(Mondrian(form.k, require), None, (_ALONE,), (one,) if one else ())
 
 
@@ -278,8 +276,8 @@ def _best(
         usable = [line for line in lines if line.form is not None and not line.refused]
         best = min(usable, key=lambda line: line.worst, default=first)
         return best, (
-            f"outsiders know how values follow each other: of what was tried {best.publisher.name} gives least away "
-            f"at worst, {best.worst:.1%}",
+            f"an adversary knows how values follow each other: of what was tried {best.publisher.name} gives least "
+            f"away at worst, {best.worst:.1%}",
         )
     return first, ()
 
@@ -332,7 +330,10 @@ def _instead(share: float, publisher: ValueBlind) -> tuple[str, ...]:
 def _why(
     kind: str, found: ViewTurnover, views: int, by_answer: bool, lasting: bool = False
 ) -> tuple[str, ...]:
-    blind = "value-blind batches: who is with whom has nothing to do with values, so knowing the program tells nothing"
+    blind = (
+        "value-blind batches: who is in which batch with whom has nothing to do with values, so knowing the program "
+        "tells nothing"
+    )
     if by_answer and not lasting:
         return (blind, f"{kind} batches, for so it was answered how values change and who comes back")
     if views == 1 and not lasting:
@@ -366,7 +367,7 @@ def _costs(run: DryRun, given: int, views: int, sampled: bool, change: bool) -> 
         f"of the rows {run.waiting:.1%} wait to be counted, and {run.held:.1%} as many are counted on after they "
         f"left or changed ({on})",
         f"counts by quasi-identifiers and value are off by {run.error:.1%} in the median, at a selectivity of 5%",
-        f"at most {max(run.bound, _LEAST):.3%} of the people are expected to be determined by somebody who knows "
+        f"at most {max(run.bound, _LEAST):.3%} of the people are expected to be determined by an adversary who knows "
         f"{run.publisher.compromised:.0%} of them, and the worst placed person with a probability of at most "
         f"{run.worst:.1%}",
     )

@@ -42,18 +42,18 @@ QUESTIONS = (
     Question(
         "change",
         "Can a value change for many people, more than one in ten, from one release to the next?",
-        "Open batches: who changes stays in her batch.",
+        "Open batches: a person who changes stays in her batch.",
         "Closed batches, which are exact, where few people come back.",
     ),
     Question(
         "back",
         "Do people come back who had left?",
-        "Open batches: who comes back is in her batch again.",
+        "Open batches: a person who comes back is in her batch again.",
         "Closed batches, which are exact, where values last.",
     ),
     Question(
         "order",
-        "Is there an order in which values follow each other that outsiders know, as stages of a disease?",
+        "Is there an order in which values follow each other that an adversary knows, as stages of a disease?",
         "Every candidate is also attacked by an adversary who knows the order; this needs at least two past views.",
         "This adversary is not tested.",
     ),

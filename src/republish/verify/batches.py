@@ -225,7 +225,7 @@ def batch_checks(promise: str, found: Renewals) -> Sequence[Check]:
     """Whether a release keeps a promise about batches."""
     name, _, bound = promise.partition("=")
     if name == BLIND:
-        says = "Whoever is counted on is counted with the same people."
+        says = "A person who is counted on is counted with the same people."
         return (Check(f"{promise}: together", not found.apart, says, None, 0, found.apart),)
     if name == DETERMINED:
         return (_determined(promise, found),)

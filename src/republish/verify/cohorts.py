@@ -110,7 +110,7 @@ def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tupl
     together = Check(
         f"{promise}: together",
         not apart.any(),
-        "Whoever stays is in a group with the same people as before, and with nobody from another group.",
+        "A person who stays is in a group with the same people as before, and with nobody from another group.",
         None,
         len(np.unique(now.members.group[there][apart])),
         int(np.count_nonzero(apart)),
@@ -130,7 +130,8 @@ def few_determined(promise: str, now: AuditedRelease, known: KnownStays) -> tupl
     told = escape_risk(with_known_counterfeits(stays), float(compromised))
     meaning += (
         f"; the bound for what was released so far is {risk.share:.2%}, and {risk.worst:.2%} for the worst placed "
-        f"person. Somebody who also knows the values of all counterfeits: {told.share:.2%}, and {told.worst:.2%}."
+        f"person. For an adversary who also knows the values of all counterfeits: {told.share:.2%}, and "
+        f"{told.worst:.2%}."
     )
     few = Check(f"{promise}: ways out", risk.share <= float(limit), meaning, risk.share)
     return together, few

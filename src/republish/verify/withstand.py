@@ -47,7 +47,7 @@ def withstood(
     limit = float(promise.partition("=")[2])
     found = judged(before, now, people, limit, method, slack=TOLERANCE)
     broken = sum(int(one.sum()) for one in found.blamed)
-    note = f" Beyond it in any case: {found.beyond_help} times somebody in an earlier release."
+    note = f" Beyond it in any case: {found.beyond_help} times a person in an earlier release."
     groups = sum(_groups_of(one, blamed) for one, blamed in zip([*before, now], found.blamed, strict=True))
     return Check(_title(promise), broken == 0, MEANING + note, found.worst, groups, broken)
 

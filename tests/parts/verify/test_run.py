@@ -434,7 +434,7 @@ def test_whole_views_and_absences_are_left_to_one_process(
 def test_what_outsiders_know_of_single_people_is_left_to_one_process(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "s", SMALL, PUBLISHERS["bayframe"], seed=3)
     series.publish(crowd(0), compromised=pl.DataFrame({"id": ["p1"], "dx": ["v1"], "p": [0.5]}))
-    with pytest.raises(PolicyError, match="outsiders know something of single people"):
+    with pytest.raises(PolicyError, match="an adversary knows something of single people"):
         series.verify(engine=Here(parts=2))
 
 

@@ -88,7 +88,7 @@ def attack_in_parts(
     if BLIND in series.policy.promises["series"]:
         raise PolicyError(
             "an engine attacks no batches with clocks of their own: they count people who left or changed since, of "
-            "whom one release may count two lives, and parts keep one a person; attack this series without --engine"
+            "whom one release may count two episodes, and parts keep one a person; attack this series without --engine"
         )
     releases = stored_releases(series, part_rows, parts)
     rows = sum(entry.payload["rows"] for entry in series.records)

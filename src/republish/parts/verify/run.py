@@ -178,7 +178,7 @@ class _AuditInParts(Audit):
         elif self.series.reasoning is not None and self.series.reasoning.knowledge.gaps == "count":
             reason = "its knowledge counts the releases that people are absent from"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
-            reason = "outsiders know something of single people"
+            reason = "an adversary knows something of single people"
         elif self.entries.adopted:
             reason = "it holds releases that another tool made"
         if reason:

@@ -68,7 +68,7 @@ def _study(parent: ET.Element, study: Study) -> None:
     if study.contact:
         _child(use, "contact", study.contact)
     _child(use, "citReq", f"{study.own_title}, as of {study.moment[:10]}.")
-    _child(use, "conditions", "As agreed with whoever handed the release out.")
+    _child(use, "conditions", "As agreed with the custodian who handed the release out.")
 
 
 def _file(parent: ET.Element, table: DescribedTable) -> None:

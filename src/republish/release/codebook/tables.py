@@ -66,9 +66,7 @@ _PURPOSE = {
     "counterfeits": "How many rows of a group, or values of a batch, belong to nobody; 0 where it is not named.",
     "batches": "When each batch was last counted, and how many of its people wait.",
 }
-_HELD = (
-    "How many values of a batch are counted although somebody left or changed since; 0 where it is not named."
-)
+_HELD = "How many values of a batch are counted although a person left or changed since then; 0 where it is not named."
 _TWINS = {"table": TABLE_PARQUET, "people": PEOPLE_PARQUET, "values": VALUES_PARQUET}
 
 
