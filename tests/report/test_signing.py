@@ -164,8 +164,8 @@ def test_usefulness_is_said_in_words(facts: SeriesFacts) -> None:
     assert facts.last is not None
     said = for_analysts(replace(facts, releases=[replace(facts.last, usefulness=found)]))
     assert said["sentences"] == [
-        "An analyst who counts people by two quasi-identifiers, about 5% of them, is off by 5.0% of the true number in the "
-        "median; one who asks for values of diagnosis too, by 20.0%.",
+        "An analyst who counts people by two quasi-identifiers, about 5% of them, is off by 5.0% of the true number in "
+        "the median; one who asks for values of diagnosis too, by 20.0%.",
         "In a table of age by diagnosis 30.0% of the people stand in a wrong cell, which is the worst; in one of zip "
         "1.0%, the best.",
         "A regression of diagnosis on age, zip has 3 coefficients: the median one is off by 50.0% of its size in the "
