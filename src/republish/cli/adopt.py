@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class AdoptingOptions:
     """When an adopted release is as of, where its view says who was in which group, and whether it is a trial."""
 
-    as_of: str | None = option(None, "Date of the release, later than the last; else now.")
+    as_of: str | None = option(None, "Date of the release, later than that of the last one. Without it: now.")
     groups: str | None = option(
         None,
-        "Column of the view that says in which group of the table, or batch of the two, everyone was; else everyone is "
+        "Column of the view with each person's group, or batch where there are two tables. Without it each person is "
         "put where she fits.",
     )
     dry_run: bool = option(False, "Do everything but commit.", "--dry-run")
@@ -35,10 +35,14 @@ class AdoptingOptions:
 def adopt(
     series: Folder,
     table: Annotated[
-        Path, typer.Argument(help="The table that was published (CSV or Parquet); of two, that of people.")
+        Path,
+        typer.Argument(
+            help="The table that was published (CSV or Parquet); where there are two, the table of people."
+        ),
     ],
     values: Annotated[
-        Path | None, typer.Argument(help="Of two tables that of values (batch, value, count).")
+        Path | None,
+        typer.Argument(help="Where there are two tables: the table of values (batch, value, count)."),
     ] = None,
     *,
     view: Annotated[
@@ -51,7 +55,7 @@ def adopt(
     meant: MeantOptions,
     how: WritingOptions,
 ) -> None:
-    """Take in a release that another tool made before, so that attacks, gate and promises count with it."""
+    """Add a release that another tool made before; attacks, gate and promises then count with it."""
     from republish.publishing.adopt.run import STEPS
 
     opened = how.open(series)

@@ -26,13 +26,13 @@ class AmendOptions:
 
     hierarchy: Several = option(None, "COLUMN=FILE: append the leaves that FILE adds.")
     drop: Several = option(None, "A new column of the source: leave it out of every view.")
-    rename: Several = option(None, "OLD=NEW: the source calls column OLD of the series NEW now.")
-    absent: Several = option(None, "The source has this column no more: its cells are missing from now on.")
+    rename: Several = option(None, "OLD=NEW: column OLD of the series is now called NEW in the source.")
+    absent: Several = option(None, "The source no longer has this column: its cells are missing from now on.")
     recode: Several = option(None, "COLUMN=FILE: codes of the source and those of the series (CSV: old,new).")
     gate: str | None = option(
         None,
-        'Settings of the gate from now on: "max_determined=0.01,compromised=0.04"; none takes one away; recommended '
-        "is a gate that was tried on the releases so far, and on --from.",
+        'Settings of the gate from now on: "max_determined=0.01,compromised=0.04"; none removes it; recommended tries '
+        "a gate on the releases so far, and on --from.",
     )
     view: list[Path] | None = option(
         None, "With --gate recommended: a past raw view; several, oldest first.", "--from"

@@ -23,9 +23,11 @@ LOCAL = "local[*]"
 class EngineOptions:
     """Where the work runs, and in parts of which size."""
 
-    engine: str | None = option(None, "Where the work runs: spark; this process unless given.")
+    engine: str | None = option(None, "Where the work runs: spark. Without it: in this process.")
     master: str = option(LOCAL, "Master of the Spark cluster, such as spark://host:7077 or yarn.")
-    part_rows: int | None = option(None, "Rows of a part, the work of one task, with --engine spark.")
+    part_rows: int | None = option(
+        None, "With --engine spark: rows of a part, which is the work of one task."
+    )
 
 
 @contextmanager

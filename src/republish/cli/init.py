@@ -33,9 +33,9 @@ RECOMMENDED = "value-blind"
 class SchemaOptions(ColumnOptions):
     """Where the roles of columns come from."""
 
-    identifier: str | None = option(None, "With --from: the column that tells people apart.")
+    identifier: str | None = option(None, "With --from: the column that identifies people.")
     sensitive: str | None = option(
-        None, "With --from: the column that nobody may learn of a person, or none."
+        None, "With --from: the column whose value nobody may learn about a person, or none."
     )
 
     def read(self, quiet: bool) -> Schema:

@@ -36,7 +36,7 @@ _HIDDEN = {
 
 
 def history(series: Folder, as_json: Json = False) -> None:
-    """All releases of a series, one line each, and whatever else happened to it."""
+    """All releases of a series, one line each, and what else happened to it."""
     from republish.gate.amendment import amendments_of
     from republish.series import Series
 
@@ -294,9 +294,12 @@ def measure(
     series: Folder,
     *,
     truth: Annotated[
-        Path | None, typer.Option(help="Folder of the raw views, one a release, in the order of names.")
+        Path | None,
+        typer.Option(help="Folder of the raw views, one for each release, in the order of their names."),
     ] = None,
-    queries: Annotated[int, typer.Option(help="With --truth: how many random queries a release.")] = 1000,
+    queries: Annotated[
+        int, typer.Option(help="With --truth: number of random queries for each release.")
+    ] = 1000,
     regress: Annotated[
         str | None,
         typer.Option(

@@ -34,7 +34,7 @@ class WritingOptions(SayingOptions):
     """How a command speaks that writes to a series, and how long it waits for others who do."""
 
     wait: float = option(
-        0.0, "Wait so long while another process writes to the series.", min=0, metavar="SECONDS"
+        0.0, "How long to wait while another process writes to the series.", min=0, metavar="SECONDS"
     )
 
     def open(self, folder: Path) -> Series:
@@ -63,7 +63,7 @@ def telling(series: Series) -> Iterator[None]:
 class PublishOptions:
     """When the release is as of, what outsiders know, and where it goes besides."""
 
-    as_of: str | None = option(None, "Date of the release, later than the last; else now.")
+    as_of: str | None = option(None, "Date of the release, later than that of the last one. Without it: now.")
     compromised: Path | None = option(
         None, "Table of what an adversary knows of single people: identifier, value, p."
     )
@@ -86,12 +86,12 @@ class MeantOptions:
     """What is meant of a view that would be refused as a mistake."""
 
     new_people: bool = option(
-        False, "It is meant that almost nobody in the view is recognised.", "--new-people"
+        False, "Publish although almost nobody in the view is recognised.", "--new-people"
     )
     fewer_rows: bool = option(
-        False, "It is meant that the view is empty or a small part of the last.", "--fewer-rows"
+        False, "Publish although the view is empty or a small part of the last.", "--fewer-rows"
     )
-    same_view: bool = option(False, "It is meant that the view is that of the last release.", "--same-view")
+    same_view: bool = option(False, "Publish although the view is that of the last release.", "--same-view")
     expect_anyway: str | None = option(
         None,
         "Publish although the view differs from the last by more than expected (docs/weekly-checks.md); "
@@ -270,7 +270,7 @@ def withdraw(
     *,
     how: WritingOptions,
 ) -> None:
-    """Mark a release as withdrawn. It still counts: those who have it keep it."""
+    """Mark a release as withdrawn. It still counts, since others may have it."""
     from republish.publishing import maintenance
 
     opened = how.open(series)

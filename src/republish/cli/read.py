@@ -28,12 +28,13 @@ def read(
         Path | None, typer.Option("-o", "--out", help="Write the table to this file, .csv or .parquet.")
     ] = None,
     midpoints: Annotated[
-        bool, typer.Option("--midpoints", help="With midpoint and width of every cell of numbers and dates.")
+        bool,
+        typer.Option("--midpoints", help="Add the midpoint and width of every cell of numbers and dates."),
     ] = False,
     weights: Annotated[
         bool,
         typer.Option(
-            "--weights", help="With values and weights that leave counterfeits out, a line a value."
+            "--weights", help="Add values and weights that leave out counterfeits, one line for each value."
         ),
     ] = False,
     as_json: Json = False,

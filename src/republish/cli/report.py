@@ -95,7 +95,8 @@ def report(
 ) -> None:
     """The disclosure report of a series: one page that prints well, with what attacks found over all releases.
 
-    Title, purpose and who answers for it are kept in series.toml, under report; given here, they are for this report.
+    Title, purpose and who answers for it are kept in series.toml, under report; options given here are for this
+    report only.
     """
     from republish.errors import PolicyError
     from republish.report import FORMATS, facts_of, make_report

@@ -25,7 +25,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Smaller views: minutes instead of most of an hour.")
     ] = False,
     out: Annotated[
-        Path, typer.Option(help="Where tables, plots and index.html go, a folder a paper.")
+        Path, typer.Option(help="Where tables, plots and index.html go, one folder for each paper.")
     ] = Path("reproduced"),
     adult: Annotated[
         Path | None,
@@ -34,7 +34,9 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws data, people and queries.")] = 7,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one a core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes. Without it: one per core.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run the experiments of a paper again and judge its claims; what was finished before is not computed again."""

@@ -39,7 +39,7 @@ class GenerateOptions:
     """How large the views are, and how they change."""
 
     views: int | None = option(None, "Number of views. [24 hospital, 20 census]")
-    rows: int | None = option(None, "Rows a view. [5000 hospital, 60000 census]")
+    rows: int | None = option(None, "Rows of each view. [5000 hospital, 60000 census]")
     people: int | None = option(None, "Census: people in all. [600000]")
     insert: float | None = option(None, _RATE)
     delete: float | None = option(None, _RATE)
@@ -98,11 +98,12 @@ def generate(
 class LearnOptions:
     """How what is learned is counted, and what it says of what was not seen."""
 
-    order: int = option(2, "How many last values tell the next: 0 to 3.")
-    smoothing: float = option(0.0, "Observations that a less exact context is worth.")
+    order: int = option(2, "How many last values the next one is predicted from: 0 to 3.")
+    smoothing: float = option(0.0, "How many observations a less exact context counts for.")
     bandwidth: float | None = option(None, "Find the prior by kernel regression with this bandwidth.")
     unseen: str = option(
-        "shorter", "After a context that never occurred expect what follows a shorter one, or zero."
+        "shorter",
+        "What follows a context that never occurred: what follows a shorter one (shorter), or nothing (zero).",
     )
     gaps: str = option("skip", "Values follow each other over absences (skip), or from view to view (count).")
 

@@ -26,15 +26,17 @@ class TuneOptions:
         None, "Highest mean gain of an adversary who knows how values follow each other."
     )
     max_determined: float | None = option(None, "Highest share of people determined exactly.")
-    publishers: str | None = option(None, "Names by commas; else all that protect a series.")
+    publishers: str | None = option(None, "Names separated by commas. Without it: all that protect a series.")
     trials: int = option(60, "Trials in all, with those of earlier calls.")
     compromised: float | None = option(
-        None, "Share of people whom she knows; else that of the gate, or 0.04."
+        None, "Share of people whose values the adversary knows. Without it: that of the gate, or 0.04."
     )
     knowledge: Path | None = option(
-        None, "Folder with knowledge.toml: what she knows and publishers reckon with."
+        None, "Folder with knowledge.toml: what the adversary knows, and publishers assume."
     )
-    sample: int | None = option(None, "Try on about so many rows a view: the same people in all of them.")
+    sample: int | None = option(
+        None, "Try on a sample of about so many rows of each view, the same people in all of them."
+    )
     attack: str | None = option(
         None, "Attacks by commas; else beliefs,joint for the gain, tau,linear for determined."
     )
@@ -79,7 +81,7 @@ def tune(
 ) -> None:
     """Search publishers and parameters that keep risk below a limit at the least loss of usefulness.
 
-    Stopped at any moment, the same command goes on where it was.
+    If it is stopped, the same command continues where it stopped.
     """
     from republish.knowledge import read_knowledge
     from republish.series import Series

@@ -27,8 +27,10 @@ class TableOptions:
     """What is asked of tables that any tool made."""
 
     schema: Path | None = option(None, "For tables: their schema.toml, or a series that has it.")
-    require: str = option("", 'For tables: what to check, "k=5,l=2,t=0.4"; of two tables, what of batches.')
-    people_require: str = option("", 'Of two tables: what to check of groups of people, "k=5".')
+    require: str = option(
+        "", 'For tables: what to check, "k=5,l=2,t=0.4"; for two tables: what to check of batches.'
+    )
+    people_require: str = option("", 'For two tables: what to check of groups of people, "k=5".')
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def verify(
     values: Annotated[
         Path | None,
         typer.Argument(
-            help="Of two tables that of values (batch, value, count); the first is that of people."
+            help="Where there are two tables: the table of values (batch, value, count); the first is the table of "
+            "people."
         ),
     ] = None,
     *,
@@ -70,7 +73,7 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute every promise from what is stored; exit 1 where one does not hold."""
+    """Recompute every promise from what is stored; exit 1 if one does not hold."""
     from republish.errors import PolicyError
 
     if not target.exists():

@@ -9,7 +9,7 @@ from republish.show.numbers import number
 
 
 def warm(as_json: Json = False) -> None:
-    """Compile all kernels on all cores, so that no later command does; needed for large tables alone."""
+    """Compile all kernels on all cores, so that no later command has to. Only large tables need it."""
     from republish.warm import warm as warmed
 
     with counted("compiling kernels") as progress:

@@ -532,7 +532,7 @@ def test_a_wrong_date_is_explained_before_the_trial_run_and_the_file_is_kept(
 
 def test_the_day_of_the_last_release_is_said_to_be_too_early(client: TestClient) -> None:
     page = client.get(uploaded(client, "visits")).text  # its last release is as of just now
-    assert "no day that has begun is, today included, so leave it empty" in page
+    assert "today is not later, so leave it empty" in page
 
 
 def test_a_file_in_another_encoding_is_told_without_words_of_the_command_line(client: TestClient) -> None:
@@ -604,7 +604,7 @@ def test_a_job_that_did_not_end_well_says_whether_a_release_is_there(
 
 def test_the_report_is_not_among_the_files_for_recipients(client: TestClient) -> None:
     page = client.get("/s/visits/r/1").text
-    start = page.index("Exactly these files may leave the house")
+    start = page.index("Exactly these files may be handed out")
     table = page[start : page.index("</table>", start)]
     assert "table.csv" in table
     assert "report" not in table

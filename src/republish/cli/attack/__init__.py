@@ -27,7 +27,7 @@ def attack(
     engine: EngineOptions,
     as_json: Json = False,
 ) -> None:
-    """Attack the whole series as an adversary would who keeps all releases; every attack is summed up alike."""
+    """Attack the whole series as an adversary who keeps all releases; the same figures sum up every attack."""
     from republish.cli.attack.input import attack_series
     from republish.cli.attack.keep import keep_attack
     from republish.cli.attack.parts import attack_in_parts

@@ -22,21 +22,25 @@ class AttackOptions:
     """Which attacks, what the adversary is granted, what is read and what is shown."""
 
     names: str = option(
-        ALL, "Names by commas, see docs/attacks.md; or all that can be made with what is given.", "--attack"
+        ALL,
+        "Names separated by commas (docs/attacks.md), or all that are possible with what is given.",
+        "--attack",
     )
     compromised: float = option(0.0, "Share of people whose values the adversary knows already.")
     membership: str = option(
         "known", "known: she knows who is in which group; matched: she looks for groups that fit."
     )
     event_lists: bool = option(
-        True, "Does she know when each person came, changed, left, returned?", "--events/--no-events"
+        True,
+        "Does the adversary know when each person came, changed, left, returned?",
+        "--events/--no-events",
     )
     cascade: bool = option(
         True, "Does a person who is determined count as known from then on?", "--cascade/--no-cascade"
     )
     truth: Path | None = option(
         None,
-        "Folder of raw views to score by, instead of what the series remembers; some attacks need them.",
+        "Folder of raw views with the true values, instead of what the series remembers; some attacks need it.",
     )
     schema: Path | None = option(None, "For tables of another tool: their schema.toml; needs --truth.")
     knowledge: Path | None = option(
@@ -45,7 +49,7 @@ class AttackOptions:
     posterior: str = option("exact", "Beliefs: additive, omega, sinkhorn, bp, bayes or exact.")
     looks: str = option(
         FULL,
-        "Beliefs: last values she looks at, several by commas: 0 (each release alone), 1, 2, full.",
+        "Beliefs: how many last values she looks at, several separated by commas: 0 (each release alone), 1, 2, full.",
         "--steps",
     )
     certainty: float = option(
@@ -55,14 +59,14 @@ class AttackOptions:
         "prior", "Beliefs: what she knows of single people enters the prior or the posterior."
     )
     over_time: bool = option(
-        False, "Also what she finds after each release, with no later one.", "--over-time"
+        False, "Also show what she finds after each release, without the later ones.", "--over-time"
     )
     plot: Path | None = option(
         None,
         "Draw what is found after each release to this PNG file; of beliefs alone, without --over-time, "
         "gain and confidence by release.",
     )
-    seed: int = option(0, "Draws the compromised people.")
+    seed: int = option(0, "Seed of the draw of compromised people.")
     keep: bool = option(
         False,
         "Keep what is found after each release, as figures, beside the series: the report shows it.",
