@@ -251,7 +251,7 @@ class Series:
         return any(entry.payload.get("open_ends", False) for entry in self.ledger.entries())
 
     def compromised_file(self, number: int) -> str | None:
-        """The name of the newest file of what outsiders know of people in a release, where there is one."""
+        """The name of the newest file of what an adversary knows of people in a release, where there is one."""
         return self.ledger.entries().compromised_file(number)
 
     def true_codes(self, number: int, view: Any) -> pl.DataFrame:
@@ -329,16 +329,16 @@ class Series:
 
         A dry run returns what the gate says without raising it.
 
-        `compromised` is what outsiders know of single people in this view: a table with the identifier, a
-        sensitive value, and how sure they are of it in a column p. `engine` makes the release in parts on other
+        `compromised` is what an adversary knows of single people in this view: a table with the identifier, a
+        sensitive value, and how sure she is of it in a column p. `engine` makes the release in parts on other
         machines: see `republish.parts`. `meant` says what would else be refused as a mistake: "new-people", that
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one,
         "same-view", that it is the last one once more (`NothingNew`). `truth` are the raw views of all earlier
         releases, for a gate with linkage or presence. `corrects` is the number of the last release, which was made of
-        a wrong view: it is withdrawn with this one, which takes its place and tells what somebody finds who has both.
+        a wrong view: it is withdrawn with this one, which takes its place and says what an adversary finds who has both.
         `expect_anyway` is the reason, for the record and without names, why a view is published that differs from the
-        last by more than `[expect]` allows. With `hold_newcomers` whoever was in no release before waits for a later
-        one.
+        last by more than `[expect]` allows. With `hold_newcomers` people who were in no release before wait for a
+        later one.
         """
         options = ReleaseOptions(
             as_of, dry_run, compromised, meant, truth, corrects, expect_anyway, hold_newcomers

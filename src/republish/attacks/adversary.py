@@ -32,14 +32,15 @@ class Adversary:
     `compromised` is the chance of each person to be known to her, drawn with `seed`, or the people themselves: numbers
     in the history, or pseudonyms of the series. She knows every value such a person ever had. With `event_lists`
     she knows when each person came, changed, left and came back; without, no two appearances can be linked. With
-    `cascade` whoever she determines is known to her from then on; without, she stops where Cor-Split's definitions do.
+    `cascade` people whom she determines are known to her from then on; without, she stops where Cor-Split's definitions
+    do.
 
     The rest is for the belief attack: her `knowledge`, how she makes posteriors, and the last values she looks at
     (`steps`: `None` for as many as the knowledge has, 0 for each release alone). There a share of `compromised`
     people is drawn anew in every release; of each she knows the present value with the confidence `certainty`, which
     enters the prior or, with `cascading="posterior"`, the posterior (BayFrame, section 4.4).
 
-    With `membership="matched"` she does not know who is in which group, and looks for the groups that fit somebody's
+    With `membership="matched"` she does not know who is in which group, and looks for the groups that fit a person's
     quasi-identifiers.
     """
 

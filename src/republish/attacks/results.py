@@ -54,7 +54,7 @@ class Findings:
         return None
 
     def candidates_of(self, person: int, release: int) -> frozenset[int]:
-        """The codes that somebody may have in a release (0, 1, ...); empty where she was not published."""
+        """The codes that a person may have in a release (0, 1, ...); empty where she was not published."""
         history = self.unknowns.history
         first, last = np.searchsorted(history.release, [release, release + 1])
         found = np.flatnonzero(history.person[first:last] == person)
@@ -68,7 +68,7 @@ class Unclear:
     """What an attack with a budget did not get to the end of; all 0 where it did.
 
     `people` are those, neither compromised nor determined, of whom no second value was found. They may be determined.
-    The others count lives: `undecided` for that reason, `unsettled` with probabilities that were still moving,
+    The others count episodes: `undecided` for that reason, `unsettled` with probabilities that were still moving,
     `unsolved` with more equations than can be solved.
     """
 

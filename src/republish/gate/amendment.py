@@ -1,6 +1,6 @@
 """A gate that is amended while a series goes on: what is tighter, what is looser, and which gate is in force.
 
-Whoever tightens promises more, and may. Whoever loosens says why; both are entries of the ledger.
+A tighter gate promises more and needs no reason. A looser one needs a reason; both are entries of the ledger.
 """
 
 from __future__ import annotations

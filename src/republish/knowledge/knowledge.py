@@ -118,7 +118,7 @@ class Knowledge:
         return replace(self, sequential=table)
 
     def steps(self, d: int, appearances: int = APPEARANCES) -> Knowledge:
-        """What is left of this knowledge to somebody who looks at the last `d` values only; 0 is a snapshot.
+        """What is left of this knowledge to an adversary who looks at the last `d` values only; 0 is a snapshot.
 
         Older values are averaged out with the weights that the knowledge itself gives them: how often each
         context is expected in a person's sequence of `appearances` values, starting from the prior.

@@ -55,9 +55,9 @@ class Cohorts(SignaturePublisher):
         zone: newcomers are placed inside zones of about so many near people, 600 where not given; with "nearest" new
             cohorts alone are, in zones of at least so many, or everywhere at once where not given.
         newcomers: people are taken in when so many come together, and a value that was never published hides among so
-            many; without it whoever comes is taken in at once.
-        membership: "random" leaves it to chance, inside zones that know no values, who is with whom; with "nearest"
-            distances decide, and whoever knows the program learns from it.
+            many; without it newcomers are taken in at once.
+        membership: "random" leaves it to chance, inside zones that know no values, who is in which cohort; with
+            "nearest" distances decide, and an adversary who knows the program learns from it.
     """
 
     m: int = 6

@@ -228,7 +228,7 @@ class CorSplit(SignaturePublisher):
 
         Raises:
             CannotPublish: the newcomers are not m-eligible and `pad` is not set, or there are fewer than m values; or
-                somebody was published L times and `retire` is not set.
+                a person was published L times and `retire` is not set.
             LedgerError: the memory contradicts itself or the view.
         """
         if self.L is None:

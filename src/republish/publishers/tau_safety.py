@@ -81,7 +81,7 @@ _LARGEST_PART = 1024  # groups that are gathered together, in parts or in the bl
 class TauSafety(SignaturePublisher):
     """Groups of at least `m` different values, the same for everyone who stays or comes back unchanged.
 
-    In two tables buckets are published whole, and whoever stays is with the same people for as long as her value lasts.
+    In two tables buckets are published whole, and a person who stays is with the same people while her value lasts.
     Then the bound of docs/cohorts-proof.md holds: with `compromised`, the share of people whose values an adversary is
     taken to know, it is computed before every release.
 
@@ -90,8 +90,8 @@ class TauSafety(SignaturePublisher):
 
     With `partition` "bang" and `membership` "nearest" it is tau-safe BangA (thesis 5.3): buckets are split by nested
     regions of a BANG file, each with every value of the signature equally often, down to 1,024 groups, and groups are
-    gathered inside. Places of people who left go to newcomers, else to counterfeits, and whoever has other
-    quasi-identifiers is where these are now.
+    gathered inside. Places of people who left go to newcomers, else to counterfeits, and people with new
+    quasi-identifiers are where these are now.
 
     With `newcomers`, people are published when so many need a signature at once, and a value that was never published
     hides among so many (docs/new-values.md).

@@ -58,13 +58,13 @@ _LIKELY = 0.5  # where somebody's own bound is above this, her batch is not coun
 
 @dataclass(frozen=True)
 class ValueBlind(Publisher):
-    """Batches of about `size` people whose counts change when `n` lives end, or begin, together.
+    """Batches of about `size` people whose counts change when `n` episodes end, or begin, together.
 
     Attributes:
         batches: "open" to newcomers of their zone, or "closed" once they are made.
         size: about how many people a new batch has.
-        n: so many lives must end, or begin, together for the counts of a batch to be taken anew.
-        m: no value of a batch has more than one life in m; with 1 that is no promise.
+        n: so many episodes must end, or begin, together for the counts of a batch to be taken anew.
+        m: no value of a batch has more than one episode in m; with 1 that is no promise.
         max_determined: the share of people who may be expected to be determined.
         compromised: the share of people whose values an adversary is taken to know.
         weights: how much the axes count where zones are cut, as "age=1, education=4"; 1 where an axis is not named.

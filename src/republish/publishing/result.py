@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ReleaseOptions:
     """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases.
 
-    With `hold_newcomers` whoever was in no release before waits for a later one.
+    With `hold_newcomers` people who were in no release before wait for a later one.
     """
 
     as_of: str | None = None

@@ -72,7 +72,7 @@ class TwoTables:
             )
 
     def sentence(self) -> str:
-        """What the form means to whoever publishes in it."""
+        """What the form means to a custodian who publishes in it."""
         among = "of one batch " if self.hide_batch else ""
         shown = (
             "people with their exact quasi-identifiers"

@@ -60,7 +60,7 @@ _TABLES = (TABLE_PARQUET, PEOPLE_PARQUET, VALUES_PARQUET, COUNTERFEITS)
 
 @dataclass(frozen=True)
 class SeriesVerification:
-    """What is wrong with the ledger and its files, the checks of every release, and how many new lives began.
+    """What is wrong with the ledger and its files, the checks of every release, and how many new episodes began.
 
     What is `not_recomputable` was checked when it was published, while the view was at hand; nothing that is
     stored says whether it holds.
@@ -133,7 +133,7 @@ class StoredSeries(PublishedSeries, Protocol):
         ...
 
     def compromised_file(self, number: int) -> str | None:
-        """The name of the file of what outsiders know of people in a release, where there is one."""
+        """The name of the file of what an adversary knows of people in a release, where there is one."""
 
 
 class Audit(ABC):
