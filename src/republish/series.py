@@ -335,7 +335,8 @@ class Series:
         almost nobody in the view is recognised, "fewer-rows", that it is empty or a small part of the last one,
         "same-view", that it is the last one once more (`NothingNew`). `truth` are the raw views of all earlier
         releases, for a gate with linkage or presence. `corrects` is the number of the last release, which was made of
-        a wrong view: it is withdrawn with this one, which takes its place and says what an adversary finds who has both.
+        a wrong view: it is withdrawn with this one, which takes its place and says what an adversary who has
+        both finds.
         `expect_anyway` is the reason, for the record and without names, why a view is published that differs from the
         last by more than `[expect]` allows. With `hold_newcomers` people who were in no release before wait for a
         later one.

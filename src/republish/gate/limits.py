@@ -67,8 +67,8 @@ class Gate:
     their cells, or with fewer than the smallest cell holds; by presence, of present and of absent people of whom that
     is certain; by bcf and tracing, of people with fewer rows left than the smallest group has; by swap, of pairs who
     are distinguished. These attacks, and those by how people are put together, need the raw views of earlier releases
-    with every new one; but for swap where only "newcomers" are `exchanged`, those whom the release at hand shows for the
-    first time. Without `attacks` that is asked of every publisher who puts people together by their values.
+    with every new one; but for swap where only "newcomers" are `exchanged`, those whom the release at hand shows for
+    the first time. Without `attacks` that is asked of every publisher who puts people together by their values.
     """
 
     attacks: tuple[str, ...] = ()
