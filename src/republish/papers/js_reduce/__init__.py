@@ -39,7 +39,8 @@ def _data(preset: str) -> str:
 
 def paper(preset: str) -> Paper:
     """The studies on a hospital series; their cells are those of the re-created one."""
-    return Paper("js-reduce", "JS-reduce", _CITATION, _data(preset), cells, figures(preset))
+    data, shown = _data(preset), figures(preset)
+    return Paper("js-reduce", "JS-reduce", _CITATION, data, cells, shown, "js-reduce-fitted")
 
 
 PAPER = paper(RECREATED)

@@ -99,9 +99,9 @@ def _figure_4(letter: str, *claims: Claim, of: str, line: str = "reach", **rows:
     return _attack(f"Fig. 4{letter}", title, *claims, line=line, **rows)
 
 
-def _kept_low(says: str) -> Claim:
+def _kept_low(says: str, own: bool = False) -> Claim:
     limit = all_of(*(at_most(line, 0.12) for line in _REACHES))
-    return Claim(says, f"no value above .12; in shape up to .18{_TOO_FEW}", with_enough(FULL, limit))
+    return Claim(says, f"no value above .12; in shape up to .18{_TOO_FEW}", with_enough(FULL, limit), own=own)
 
 
 def _figure_5(letter: str, defender: str, *claims: Claim) -> Figure:
@@ -155,7 +155,9 @@ _GAINS = (
         ),
         of=PAPERS,
     ),
-    _figure_4("c ours", _kept_low("Our own: the default of this tool keeps the same bound, .12."), of=OURS),
+    _figure_4(
+        "c ours", _kept_low("Our own: the default of this tool keeps the same bound, .12.", own=True), of=OURS
+    ),
     figure(
         "Fig. 4 exact",
         "what the Omega-estimate does not see (DK, mean of all releases)",
@@ -166,6 +168,7 @@ _GAINS = (
             "Our own: the Omega-estimate under-reports; an adversary with exact posteriors gains more.",
             "omega nowhere above exact; in shape if on average",
             below(OMEGA, EXACT),
+            own=True,
         ),
         line="posterior",
         where={"what": "attack", "defender": DK, "adversary": DK},
@@ -203,6 +206,7 @@ _GAINS = (
             "Our own: whatever is known on either side, the default stays below the paper's .25.",
             "no release above .25; in shape up to .375",
             all_of(*(at_most(kind, 0.25) for kind in KINDS)),
+            own=True,
         ),
         line="adversary",
         where={"what": "worst", "technique": OURS, "adversary": KINDS},
@@ -281,6 +285,7 @@ _COSTS = (
             "Our own: the default of this tool keeps to that.",
             "at most .25 % in every release; in shape up to 1 %",
             at_most(OURS, 0.25, 1.0),
+            own=True,
         ),
         line="technique",
         where={"what": "left out", "technique": (PAPERS, OURS)},
@@ -319,6 +324,7 @@ def _why_it_stalls(preset: str) -> Figure:
             "about j or less.",
             f"where I is at most j, {limit:.3g} bits, at most 1 % of a view is left out; in shape up to 2 %",
             spared(PAPERS, limit, 1.0),
+            own=True,
         ),
         line="technique",
         points=True,

@@ -92,6 +92,7 @@ PERSPECTIVES = (
             "Our own: two tables keep the same signatures and need no more counterfeits.",
             "nowhere more than tau-safety; in shape if so on average",
             below(ANGEL, TAU),
+            own=True,
         ),
     ),
     _figure(
