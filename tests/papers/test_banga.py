@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from republish.metrics import Workload, true_counts
-from republish.papers.banga import PAPER, answers, checks, data, granularity, quality, times
+from republish.papers.banga import PAPER, answers, checks, data, granularity, joining, quality, times
 from republish.papers.run import Reproduction, reproduce
 from republish.papers.study import Lines, Outcome, Scale
 
@@ -17,12 +17,14 @@ NAMES = [
     "Table 3.4",
     "Section 3.7.2, time by block size",
     "Section 3.7.2, quality by block size",
+    "Section 3.7.2, blocks joined otherwise",
     "Fig. 3.9, UCI Adult",
     "Fig. 3.9, generated adults",
     "Fig. 3.10, UCI Adult",
     "Fig. 3.10, generated adults",
     "Fig. 3.11, UCI Adult",
     "Fig. 3.11, generated adults",
+    "Fig. 3.11, other pairings",
     "Fig. 3.12, customers even",
     "Fig. 3.12, customers in clusters",
     "Fig. 3.13, customers even",
@@ -53,7 +55,7 @@ def test_figures_are_those_of_the_thesis() -> None:
 
 def test_every_claim_gets_a_verdict_without_uci_adult_its_own_do_not(tiny: Reproduction) -> None:
     for shown in tiny.shown:
-        missing = shown.figure.name.endswith(quality.UCI)
+        missing = shown.figure.needs == quality.NEEDS_ADULT
         for judged in shown.judged:
             assert (judged.finding.verdict is Outcome.NOT_RUN) == missing, (shown.figure.name, judged)
 
@@ -105,6 +107,29 @@ def test_cells_give_the_same_again() -> None:
     first, second = (granularity.run_granular(TINY, how=granularity.ONE_BANGA) for _ in range(2))
     assert first == second
     assert [row["k"] for row in first] == [5, 10, 20, 50, 100, 1000]
+
+
+def test_the_closest_pair_is_merged_first_and_then_counts_as_one() -> None:
+    """A row of four blocks with densities e, e ** 3, e ** 3.5 and 1: the middle ones merge, then e, then 1."""
+    count, volume = np.array([1, 1, 1, 1]), np.exp([-1.0, -3.0, -3.5, 0.0])
+    start, near = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2])
+    child, space = joining.closest_first(count, volume, start, near)
+    assert child.tolist() == [[1, 2], [0, 4], [3, 5]]
+    np.testing.assert_allclose(space[4:], np.cumsum(volume[[1, 0, 3]] + [volume[2], 0, 0]))
+
+
+def test_clusters_without_neighbours_are_merged_last() -> None:
+    none = np.zeros(4, dtype=np.int64)
+    child, _ = joining.closest_first(np.array([1, 2, 3]), np.ones(3), none, none[:0])
+    assert child.tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.usefixtures("few")
+def test_blocks_are_joined_to_groups_of_k_in_every_way() -> None:
+    view = data.customers(TINY, clustered=True)
+    for how in joining._JOINS:
+        release = joining.joined(view, how, 20, 5)
+        assert np.unique(release.group, return_counts=True)[1].min() >= 20
 
 
 @pytest.mark.usefixtures("few")

@@ -87,6 +87,17 @@ def test_a_claim_is_judged(check: Check, a: list[float], b: list[float], verdict
     assert judge(check, lines(a=a, b=b)).verdict is verdict
 
 
+def test_the_best_of_several_findings_is_named_and_the_others_are_said() -> None:
+    either = checks.best_of({"strict": at_most("a", 1), "relaxed": at_most("b", 3)})
+    found = judge(either, lines(a=[2], b=[3]))
+    assert found.verdict is HOLDS
+    assert found.number == (
+        "judged by relaxed: b at most 3; limit 3; strict (does not hold): a at most 2; limit 1"
+    )
+    assert judge(either, lines(a=[1], b=[3])).number.startswith("judged by strict")
+    assert judge(either, lines(a=[2], b=[9])).verdict is FAILS
+
+
 def test_the_numbers_are_said() -> None:
     assert (
         judge(below("a", "b"), lines(a=[1, 4], b=[2, 3])).number

@@ -11,7 +11,7 @@ from republish.grouping import Grouping
 from republish.papers import Outcome, Reproduction, Scale, paper_named, reproduce
 from republish.papers.checks import Check
 from republish.papers.js_reduce import protocol
-from republish.papers.js_reduce.figures import (
+from republish.papers.js_reduce.checks import (
     close,
     descends,
     exceeds_by,
@@ -26,11 +26,9 @@ from republish.papers.study import Lines
 TINY = SeriesSize(views=9, rows=200, queries=50)
 NAMES = [
     "Fig. 3 l-diversity",
-    "Fig. 3 l-diversity, relaxed Mondrian",
     "Fig. 3 t-closeness",
     "Fig. 3 (B,t)-privacy",
     "Fig. 4a",
-    "Fig. 4a relaxed",
     "Fig. 4b",
     "Fig. 4c",
     "Fig. 4c ours",

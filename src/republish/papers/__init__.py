@@ -30,13 +30,13 @@ __all__ = [
 
 NAMES = (
     "js-reduce",
+    "js-reduce-fitted",
     "bayframe",
+    "bayframe-fitted",
     "cor-split",
     "tau-safety",
     "banga",
     "everything",
-    "js-reduce-fitted",
-    "bayframe-fitted",
 )
 """What can be reproduced; `everything` is a study of our own, and `fitted` ones are of data fitted to a paper."""
 

@@ -8,7 +8,7 @@ that holds in shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -120,6 +120,18 @@ def all_of(lines: Lines, *checks: Check) -> Finding:
     found = [one(lines) for one in checks]
     worst = min((f.verdict for f in found), key=_WORST.index)
     return Finding(worst, "; ".join(f.number for f in found))
+
+
+@prepared
+def best_of(lines: Lines, checks: Mapping[str, Check]) -> Finding:
+    """The best of several findings and of what it is, with the numbers of all: for what a paper leaves open.
+
+    Of findings that are equally good it is the first.
+    """
+    found = {name: check(lines) for name, check in checks.items()}
+    best = max(found, key=lambda name: _WORST.index(found[name].verdict))
+    others = [f"{name} ({one.verdict.value}): {one.number}" for name, one in found.items() if name != best]
+    return Finding(found[best].verdict, "; ".join([f"judged by {best}: {found[best].number}", *others]))
 
 
 def judge(claim: Claim, lines: Lines) -> Finding:

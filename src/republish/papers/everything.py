@@ -7,6 +7,7 @@ finds out. Whatever lies on the front cannot be bettered in one without loss in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def _map(number: int, study: str, attack_name: str, title: str, *claims: Claim) 
         study,
         ("penalty", "mean certainty penalty (0: exact, 1: all hidden)"),
         determined if study == "persistent" else gain,
-        *claims,
+        *(replace(claim, own=True) for claim in claims),
         line="setting",
         where={"attack": attack_name},
         front=True,

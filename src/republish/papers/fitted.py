@@ -55,4 +55,5 @@ def fitted(paper: Paper) -> Paper:
 
     figures = tuple(figure for figure in paper.figures if not figure.needs)
     name, title = f"{paper.name}-fitted", f"{paper.title.partition(':')[0]} on a series fitted to JS-reduce"
-    return replace(paper, name=name, title=title, data=DATA + paper.data, cells=cells, figures=figures)
+    data, beside = DATA + paper.data, paper.name
+    return replace(paper, name=name, title=title, data=data, cells=cells, figures=figures, counterpart=beside)

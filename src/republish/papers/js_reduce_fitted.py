@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from republish.papers import js_reduce
 from republish.papers.fitted import fitted
+from republish.papers.js_reduce.protocol import FITTED
 
-PAPER = fitted(js_reduce.PAPER)
+PAPER = fitted(js_reduce.paper(FITTED))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from republish.papers.page import BANDS, origin, remarks, tally
-from republish.papers.reasons import BEFORE, OF, before, reasons
+from republish.papers.reasons import BEFORE, OF, before, reason_of
 from republish.papers.study import Outcome
 
 if TYPE_CHECKING:
@@ -15,24 +15,33 @@ if TYPE_CHECKING:
 
 PAGE, CLAIMS = "README.md", "claims.md"
 """The files of a paper in Markdown, beside its pictures."""
+WHOSE = {False: "the paper", True: "our own"}
+"""Whose claims a row counts."""
 
 
 def summary(made: Sequence[Reproduction]) -> str:
-    """What came of every paper, before and now, in Markdown, with links to the page and the claims of each."""
+    """What came of every paper, before and now, in Markdown, with links to the page and the claims of each.
+
+    What a paper claims, and what we claim of our own systems, are rows of their own.
+    """
     verdicts = [verdict.value for verdict in Outcome]
     lines = ["# The papers, reproduced", "", BANDS, ""]
     lines += [
-        f"| paper | run | claims | {' | '.join(verdicts)} | does not hold because of | |",
-        "|---" * (len(verdicts) + 5) + "|",
+        f"| paper | claims of | run | claims | {' | '.join(verdicts)} | does not hold because of | |",
+        "|---" * (len(verdicts) + 6) + "|",
     ]
     for one in made:
-        earlier = before().get(one.paper.name)
-        if earlier is not None:
-            lines.append(_counted(one.paper.title, BEFORE, earlier, "", ""))
-        counts = [one.count(verdict) for verdict in Outcome]
         size = "quick" if one.scale.quick else "full"
         links = f"[page]({one.paper.name}/{PAGE}), [all claims]({one.paper.name}/{CLAIMS})"
-        lines.append(_counted(one.paper.title, f"{one.date}, {size}", counts, _because(one), links))
+        for own in (False, True):
+            earlier = before().get((one.paper.name, own))
+            if earlier is not None:
+                run = f"{BEFORE}{earlier.version}"
+                lines.append(_counted((one.paper.title, WHOSE[own], run), earlier.counts, "", ""))
+            counts = [one.count(verdict, own) for verdict in Outcome]
+            if any(counts):
+                run = f"{one.date}, {size}"
+                lines.append(_counted((one.paper.title, WHOSE[own], run), counts, _because(one, own), links))
     return "\n".join([*lines, ""])
 
 
@@ -41,10 +50,10 @@ def markdown(made: Reproduction) -> str:
     paper = made.paper
     head = (f"# {paper.title}", paper.citation, paper.data, f"{tally(made)}. {origin(made)}.")
     lines = [line for paragraph in head for line in (paragraph, "")]
-    lines += [
-        f"[All claims, what counts as holding, and our numbers]({CLAIMS}); [what the verdicts mean](../{PAGE}).",
-        "",
-    ]
+    links = f"[All claims, what counts as holding, and our numbers]({CLAIMS}); [what the verdicts mean](../{PAGE})"
+    if paper.counterpart:
+        links += f"; [the same experiments on the other hospital series](../{paper.counterpart}/{PAGE})"
+    lines += [f"{links}.", ""]
     said: dict[str, str] = {}
     titles = set[str]()
     for shown in made.shown:
@@ -64,7 +73,7 @@ def claims(made: Reproduction) -> str:
     """Every claim of a paper in a table in Markdown: what counts as holding, our number, the verdict."""
     lines = [f"# {made.paper.title}: all claims", "", f"{tally(made)}. {origin(made)}.", ""]
     lines += [
-        "| figure | the paper says | counts as holding if | we found | verdict |",
+        "| figure | the paper says, or we of our own | counts as holding if | we found | verdict |",
         "|---|---|---|---|---|",
     ]
     for shown in made.shown:
@@ -75,17 +84,17 @@ def claims(made: Reproduction) -> str:
     return "\n".join([*lines, ""])
 
 
-def _counted(title: str, run: str, counts: Sequence[int], because: str, links: str) -> str:
-    return f"| {title} | {run} | {sum(counts)} | {' | '.join(map(str, counts))} | {because} | {links} |"
+def _counted(about: Sequence[str], counts: Sequence[int], because: str, links: str) -> str:
+    return f"| {' | '.join(about)} | {sum(counts)} | {' | '.join(map(str, counts))} | {because} | {links} |"
 
 
-def _because(made: Reproduction) -> str:
+def _because(made: Reproduction, own: bool) -> str:
     """How many claims do not hold for a reason of whom."""
     found = Counter(
-        reason.of if (reason := reasons().get((made.paper.name, shown.figure.name))) else ""
+        reason.of if (reason := reason_of(made.paper.name, shown.figure.name, own)) else ""
         for shown in made.shown
         for one in shown.judged
-        if one.finding.verdict is Outcome.FAILS
+        if one.finding.verdict is Outcome.FAILS and one.claim.own is own
     )
     return ", ".join(f"{OF.get(of, 'not known')} {number}" for of, number in sorted(found.items()))
 

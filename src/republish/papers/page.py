@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from republish import __version__
-from republish.papers.reasons import notes, reasons
+from republish.papers.reasons import notes, reason_of
 from republish.papers.study import Outcome
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _LOOKS = {  # the class and the mark of a verdict
     Outcome.NOT_RUN: ("none", "&#8211;"),
 }
 _EXPLAINED_SEED = 7
+_NOT_ASKED = {Outcome.HOLDS, Outcome.NOT_RUN, Outcome.OTHER}
 BANDS = (
     "Where nothing else is said, in shape means: a limit missed by no more than half of it, an order that is true on "
     "average and not everywhere, a trend that is true from end to end with fewer than three quarters of the pairs in "
@@ -113,23 +114,31 @@ def remarks(made: Reproduction, shown: FigureResult) -> list[str]:
     """What is to be said of a figure: whatever was found, and where not all claims hold (of the full run)."""
     place = made.paper.name, shown.figure.name
     said = [f"Note: {note}"] if (note := notes().get(place)) else []
-    verdicts = {one.finding.verdict for one in shown.judged}
     said += [
         f"Other baseline: {one.claim.baseline}"
         for one in shown.judged
         if one.finding.verdict is Outcome.OTHER
     ]
-    if verdicts <= {Outcome.HOLDS, Outcome.NOT_RUN, Outcome.OTHER} or place not in reasons():
-        return list(dict.fromkeys(said))
     other = made.scale.quick or made.scale.seed != _EXPLAINED_SEED
     why = "Why, of the full run" if other else "Why"
-    return [*dict.fromkeys(said), f"{why} {reasons()[place]}"]
+    asked = [one for one in shown.judged if one.finding.verdict not in _NOT_ASKED]
+    found = (reason_of(*place, one.claim.own) for one in asked)
+    return list(dict.fromkeys([*said, *(f"{why} {reason}" for reason in found if reason)]))
 
 
 def tally(made: Reproduction) -> str:
     """How many claims were judged, and how."""
-    said = [f"{number} {verdict.value}" for verdict in Outcome if (number := made.count(verdict))]
-    return f"{sum(len(shown.judged) for shown in made.shown)} claims: " + ", ".join(said)
+    return "; ".join(_counted(made, own) for own in (False, True) if _claims(made, own))
+
+
+def _claims(made: Reproduction, own: bool) -> int:
+    return sum(made.count(verdict, own) for verdict in Outcome)
+
+
+def _counted(made: Reproduction, own: bool) -> str:
+    said = [f"{number} {verdict.value}" for verdict in Outcome if (number := made.count(verdict, own))]
+    number = _claims(made, own)
+    return f"{number} {'of our own' if own else 'claim' if number == 1 else 'claims'}: " + ", ".join(said)
 
 
 def origin(made: Reproduction) -> str:

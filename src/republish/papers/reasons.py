@@ -15,6 +15,8 @@ OF = {"paper": "the paper", "data": "the data", "ours": "our own work"}
 """Whom a reason is of: what the paper says or leaves open, data that are not the paper's, or what we made of it."""
 BEFORE = "2026-11-16, full"
 """The run that `before` counts."""
+OWN = ", our own"
+"""What follows the name of a figure where a reason is of our own claims about it, and not of the paper's."""
 _ELSE = ("shared", "notes", "before")
 
 
@@ -27,6 +29,14 @@ class Reason:
 
     def __str__(self) -> str:
         return f"({OF[self.of]}): {self.text}"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """How many claims had each verdict before, in the order of `Outcome`, and of which version where it was another."""
+
+    counts: list[int]
+    version: str
 
 
 @cache
@@ -44,11 +54,23 @@ def notes() -> dict[Place, str]:
     return _filled(texts["notes"], texts["shared"])
 
 
+def reason_of(paper: str, figure: str, own: bool) -> Reason | None:
+    """Why claims about a figure do not hold, the paper's or our own."""
+    apart = reasons().get((paper, f"{figure}{OWN}")) if own else None
+    return apart or reasons().get((paper, figure))
+
+
 @cache
-def before() -> dict[str, list[int]]:
-    """How many claims of a paper had each verdict, in the order of `Outcome`, in the full run before this one."""
-    counts: dict[str, dict[str, int]] = _read()["before"]
-    return {paper: [found.get(verdict.value, 0) for verdict in Outcome] for paper, found in counts.items()}
+def before() -> dict[tuple[str, bool], Earlier]:
+    """What the full run before this one found of each paper's claims, and (True) of our own."""
+    texts = _read()["before"]
+    found = {}
+    for paper, kinds in texts.items():
+        for own, kind in ((False, "paper"), (True, "own")):
+            if kind in kinds:
+                counts = [int(kinds[kind].get(verdict.value, 0)) for verdict in Outcome]
+                found[paper, own] = Earlier(counts, str(kinds[kind].get("version", "")))
+    return found
 
 
 def _reason(text: str) -> Reason:

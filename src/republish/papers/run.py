@@ -45,8 +45,13 @@ class Reproduction:
     seconds: float
     code: str = "code not recorded"
 
-    def count(self, verdict: Outcome) -> int:
-        return sum(one.finding.verdict is verdict for shown in self.shown for one in shown.judged)
+    def count(self, verdict: Outcome, own: bool | None = None) -> int:
+        """How many claims have a verdict: all, only our `own`, or only the paper's."""
+        return sum(
+            one.finding.verdict is verdict and own in (None, one.claim.own)
+            for shown in self.shown
+            for one in shown.judged
+        )
 
     def _repr_html_(self) -> str:
         return page.reproduction_html(self)
@@ -62,6 +67,7 @@ class Reproduction:
             "claims": [
                 {
                     "figure": shown.figure.name,
+                    "own": one.claim.own,
                     "says": one.claim.says,
                     "tolerance": one.claim.tolerance,
                     "found": one.finding.number,

@@ -96,13 +96,15 @@ class Lines:
 class Claim:
     """What the paper says of a figure, in our words; `tolerance` says what counts as holding, as `check` decides.
 
-    `baseline` says how the rival it is compared with differs from the paper's, where it is better here.
+    `baseline` says how the rival it is compared with differs from the paper's, where it is better here. A claim that is
+    `own` is none of the paper: it is ours, of our own system or of what we expect, and is counted apart.
     """
 
     says: str
     tolerance: str
     check: Callable[[Lines], Finding]
     baseline: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,10 @@ def figure(
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's experiments; `data` says what ours are and how they differ from the paper's."""
+    """A paper's experiments; `data` says what ours are and how they differ from the paper's.
+
+    `counterpart` names the same experiments on other data, if there are any.
+    """
 
     name: str
     title: str
@@ -187,3 +192,4 @@ class Paper:
     data: str
     cells: Callable[[Scale], list[Cell]]
     figures: tuple[Figure, ...]
+    counterpart: str = ""

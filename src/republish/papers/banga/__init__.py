@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from republish.papers.banga import answers, granularity, quality, times
+from republish.papers.banga import answers, granularity, joining, quality, times
 from republish.papers.study import Cell, Paper, Scale
 
 __all__ = ["PAPER"]
@@ -13,6 +13,7 @@ def _cells(scale: Scale) -> list[Cell]:
         *answers.cells(scale),
         *quality.cells(scale),
         *granularity.cells(scale),
+        *joining.cells(scale),
         *times.cells(scale),
     ]
 
@@ -49,7 +50,9 @@ PAPER = Paper(
     cells=_cells,
     figures=(
         *times.FIGURES[:3],
+        joining.FIGURES[0],
         *quality.FIGURES,
+        joining.FIGURES[1],
         *answers.FIGURES,
         times.FIGURES[3],
         *granularity.FIGURES,

@@ -36,4 +36,5 @@ PAPER = Paper(
     ),
     cells=cells,
     figures=FIGURES,
+    counterpart="bayframe-fitted",
 )

@@ -154,11 +154,13 @@ FIGURES = (
             "Our own: m-invariance, which does not keep correlations apart, lays more people open than Cor-Split.",
             "at every number of releases, each inference applied once; in shape on average",
             below(_ONCE, _M_ONCE),
+            own=True,
         ),
         Claim(
             "Our own: Cor-Split protects from the cascading effects that a few compromised tuples have.",
             "share of people laid open where both inferences are repeated until nothing more follows at most .1",
             at_most(_AGAIN, H),
+            own=True,
         ),
     ),
     figure(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -41,8 +42,7 @@ DIVERSITY, CLOSENESS, BT, PAPERS, OURS = (
     "JS-reduce",
     "JS-reduce (ours)",
 )
-RELAXED = "l-diversity, relaxed Mondrian"
-RIVALS = (DIVERSITY, RELAXED, CLOSENESS, BT)
+STRICT, RELAXED = "strict Mondrian", "relaxed Mondrian"
 DK, IE, SPM, FEWER, FEWEST = "DK", "IE", "SPM", "SPM, 1/5 of the corpus", "SPM, 1/25 of the corpus"
 SNAPSHOT, ONE_STEP, FULL = "snapshot", "1 step", "full (2 and more steps)"
 REACHES = {SNAPSHOT: SNAPSHOT, ONE_STEP: ONE_STEP, DK: FULL}
@@ -58,7 +58,7 @@ SECRET = Secret.from_text("papers " * 8)
 class SeriesSize:
     """How many views of how many rows, and how many queries of each selectivity are put to a release.
 
-    The hospital series is that of the `preset`. What it was fitted to has a limit j in natural logarithms.
+    The hospital series is that of the `preset`.
     """
 
     views: int
@@ -67,10 +67,37 @@ class SeriesSize:
     preset: str = RECREATED
 
     def limit(self, j: float) -> float:
-        """A limit j of the paper, which does not say of which logarithm, in bits."""
-        return j if self.preset == RECREATED else j / math.log(2)
+        """A limit j of the paper in bits."""
+        return in_bits(j, self.preset)
 
 
+def in_bits(j: float, preset: str) -> float:
+    """A limit j of a paper that does not say of which logarithm: natural where the series was fitted, else binary."""
+    return j if preset == RECREATED else j / math.log(2)
+
+
+def unit_of(preset: str) -> str:
+    """What a limit j is counted in on a series."""
+    return "bits" if preset == RECREATED else "nats"
+
+
+class Rival(NamedTuple):
+    """What a technique that the paper compares with asks of groups, and which Mondrian makes them."""
+
+    asks: str
+    mondrian: str
+
+
+def under(name: str, mondrian: str) -> str:
+    """A technique or a line with the Mondrian that it is of."""
+    return f"{name}, {mondrian}"
+
+
+ASKED = (DIVERSITY, CLOSENESS, BT)
+RIVALS: Mapping[str, Rival] = {
+    under(asks, mondrian): Rival(asks, mondrian) for mondrian in (STRICT, RELAXED) for asks in ASKED
+}
+"""The techniques the paper compares with, by name; it does not say which Mondrian makes their groups."""
 SIZES = {"full": SeriesSize(24, 5000, 10_000), "quick": SeriesSize(24, 1000, 1000)}
 
 
@@ -138,13 +165,13 @@ def publisher_of(technique: str, knowledge: Knowledge | Extracted, j: float = 0.
         return JSReduce.as_published(k=3, t=0.5, j=j, knowledge=knowledge)
     if technique == OURS:
         return JSReduce(k=3, t=0.5, j=j, knowledge=knowledge)
-    if technique == BT:
+    asks, mondrian = RIVALS[technique]
+    if asks == BT:
         from republish.requirements.bt_privacy import BTPrivacy
 
-        return Mondrian(k=2, bt=BTPrivacy(b=0.5, t=0.8))
-    if technique == CLOSENESS:
-        return Mondrian(k=2, require=(TCloseness(0.8),))
-    return Mondrian(k=2, require=(LDiversity(2),), strict=technique != RELAXED)
+        return Mondrian(k=2, bt=BTPrivacy(b=0.5, t=0.8), strict=mondrian == STRICT)
+    required = LDiversity(2) if asks == DIVERSITY else TCloseness(0.8)
+    return Mondrian(k=2, require=(required,), strict=mondrian == STRICT)
 
 
 def adversaries(kinds: tuple[str, ...], size: SeriesSize, seed: int) -> dict[tuple[str, str], Reasoning]:

@@ -21,6 +21,7 @@ from republish.papers.js_reduce.protocol import (
     publisher_of,
     series,
     size_of,
+    under,
 )
 from republish.papers.study import Cell, Row, Scale
 
@@ -55,12 +56,25 @@ def run_series(scale: Scale, *, technique: str, defender: str, preset: str = REC
     publisher = publisher_of(technique, knowledge_of(defender, size, scale.seed), size.limit(0.6))
     queries = size.queries if defender == DK else 0
     rows = published(series(size, scale.seed), publisher, adversaries(kinds, size, scale.seed), queries)
+    if technique in RIVALS:
+        rows = [_under(row, RIVALS[technique].mondrian) for row in rows]
     left_out = [float(row["left_out"]) for row in rows if row["what"] == "release"]
     rows.append({"what": "left out", "share": max(left_out)})
     for kind in kinds:
         gains = [row["gain"] for row in rows if row.get("adversary") == kind and row["posterior"] == OMEGA]
         rows.append({"what": "worst", "adversary": kind, "worst": max(map(float, gains), default=0.0)})
     return rows
+
+
+def _under(row: Row, mondrian: str) -> Row:
+    """A row with names of lines for figures that show a rival under either Mondrian."""
+    if row["what"] != "attack":
+        return row
+    return {
+        **row,
+        "kind": under(str(row["adversary"]), mondrian),
+        "steps": under(str(row["reach"]), mondrian),
+    }
 
 
 def run_limit(scale: Scale, *, technique: str, j: float, preset: str = RECREATED) -> list[Row]:
