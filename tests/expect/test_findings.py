@@ -13,17 +13,29 @@ from republish.expect import EARLIER, Deviation, Expect, Limit, Margins, compare
 from republish.expect.limits import NAMES
 from republish.microdata import read_view
 
-SCHEMA = Schema("id", [Number("weight"), Category("town"), Date("day")], "dx", insensitive=["ward"])
+SCHEMA = Schema(
+    "id",
+    [Number("weight"), Number("age"), Category("town"), Date("day"), Date("born")],
+    "dx",
+    insensitive=["ward", "seen"],
+)
 ROWS = 200
 USUAL = Expect()
+
+
+def born(later: int) -> list[object]:
+    return [f"{1940 + later + i % 60}-03-01" for i in range(ROWS)]
 
 
 def view(**other: list[object]) -> pl.DataFrame:
     columns: dict[str, list[object]] = {
         "id": [f"p{i}" for i in range(ROWS)],
         "weight": [50 + i % 40 for i in range(ROWS)],
+        "age": [20 + i % 60 for i in range(ROWS)],
         "town": [f"t{i % 8}" for i in range(ROWS)],
         "day": ["2026-01-05"] * ROWS,
+        "born": born(0),
+        "seen": ["2026-01-05"] * ROWS,
         "dx": [f"d{i % 5}" for i in range(ROWS)],
         "ward": [str(i % 3 + 1) for i in range(ROWS)],
     }
@@ -49,6 +61,12 @@ def test_the_same_view_again_is_as_expected() -> None:
         ("town", [f"T{i % 8}" for i in range(ROWS)], "new_categories", 1.0, "refuse"),
         ("dx", [f"d{i % 5}" if i % 2 else "d0" for i in range(ROWS)], "shift", 0.337, "warn"),
         ("dx", ["d0"] * ROWS, "shift", 0.737, "refuse"),
+        ("age", [50] * ROWS, "shift", 0.8, "refuse"),
+        ("age", [20 if i % 2 else 79 for i in range(ROWS)], "shift", 0.64, "refuse"),
+        ("age", [50 if i % 2 else 20 + i % 60 for i in range(ROWS)], "shift", 0.34, "warn"),
+        ("born", born(100), "shift", 0.86, "refuse"),
+        ("born", ["1970-01-01"] * ROWS, "shift", 0.8, "refuse"),
+        ("seen", ["1926-01-05"] * ROWS, "shift", 1.0, "refuse"),
         ("weight", [(50 + i % 40) * 2.5 for i in range(ROWS)], "units", 2.5, "warn"),
         ("weight", [(50 + i % 40) / 1000 for i in range(ROWS)], "units", 1000, "refuse"),
         ("ward", [(i % 3 + 1) * 100 for i in range(ROWS)], "units", 100, "refuse"),
@@ -83,7 +101,49 @@ def test_where_nothing_was_kept_nothing_is_compared() -> None:
 
 def test_numbers_that_went_apart_have_no_other_unit() -> None:
     spread = [1 if i < 70 else 5_000 if i > 130 else 70 for i in range(ROWS)]
-    assert [one.check for one in found(weight=spread)] == ["extremes"]
+    assert [one.check for one in found(weight=spread)] == ["shift", "extremes"]
+
+
+def test_another_unit_is_found_once() -> None:
+    assert [one.check for one in found(weight=[(50 + i % 40) / 1000 for i in range(ROWS)])] == ["units"]
+
+
+@pytest.mark.parametrize(
+    "drifted",
+    [
+        {"age": [21 + i % 60 for i in range(ROWS)]},  # everybody is a year older
+        {"day": ["2027-01-04"] * ROWS, "seen": ["2028-01-03"] * ROWS},  # visits of another year
+        {"born": born(3)},
+        {"weight": [0] * ROWS},
+    ],
+    ids=["a year older", "later visits", "a younger cohort", "from zero to zero"],
+)
+def test_what_drifts_is_as_expected(drifted: dict[str, list[object]]) -> None:
+    last = {"weight": [0] * ROWS} if "weight" in drifted else {}
+    before, now = (Margins.of(read_view(view(**one), SCHEMA)) for one in (last, drifted))
+    assert list(compare(now, before, USUAL)) == []
+
+
+def test_numbers_that_were_mostly_zero_are_compared_by_their_sign() -> None:
+    zeros, later = ([0 if i % 10 < share else 1 + i % 3 for i in range(ROWS)] for share in (9, 2))
+    before, now = (Margins.of(read_view(view(weight=one), SCHEMA)) for one in (zeros, later))
+    assert [(one.check, one.severity) for one in compare(now, before, USUAL)] == [("shift", "refuse")]
+
+
+def test_dates_that_an_earlier_version_did_not_count_are_not_compared() -> None:
+    document = Margins.of(read_view(view(), SCHEMA)).document()
+    for column in document["columns"].values():
+        column.pop("years", None)
+    document["columns"]["seen"]["labels"] = {"2026-01-05": ROWS}
+    moved = Margins.of(read_view(view(born=born(100), seen=["1926-01-05"] * ROWS), SCHEMA))
+    assert compare(moved, Margins.from_document(document), USUAL) == ()
+
+
+def test_of_dates_only_five_years_are_kept() -> None:
+    kept = Margins.of(read_view(view(), SCHEMA)).document()["columns"]
+    assert kept["day"] == {"cells": ROWS, "missing": 0, "looks": "dates", "years": [(2025, ROWS)]}
+    assert kept["seen"] == kept["day"]
+    assert [year for year, _ in kept["born"]["years"]] == list(range(1940, 2000, 5))
 
 
 def test_an_earlier_series_is_refused_nothing_new() -> None:
@@ -109,7 +169,7 @@ def test_margins_of_parts_are_those_of_the_whole() -> None:
 
 
 def _sorted(column: dict[str, object]) -> dict[str, object]:
-    return column | ({"sizes": sorted(column["sizes"])} if "sizes" in column else {})  # type: ignore[call-overload]
+    return column | {kept: sorted(column[kept]) for kept in ("sizes", "years") if kept in column}  # type: ignore[call-overload]
 
 
 def test_quartiles_are_right_to_a_few_percent() -> None:

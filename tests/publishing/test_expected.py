@@ -70,6 +70,16 @@ def test_a_warning_refuses_nothing_and_is_told(series: Series, engine: Engine | 
     )
 
 
+@ENGINES
+def test_two_files_in_one_are_warned_of(series: Series, engine: Engine | None) -> None:
+    done = series.publish(view(rows=241), engine=engine, meant=["new-people"])
+    assert [(one.check, one.severity, one.limit) for one in done.findings if one.check == "more_rows"] == [
+        ("more_rows", "warn", 2.0)
+    ]
+    twice = series.publish(view(rows=482), engine=engine, meant=["new-people"], dry_run=True)
+    assert "more_rows" not in [one.check for one in twice.findings]
+
+
 def people(begin: int, end: int) -> pl.DataFrame:
     return view(rows=end).tail(end - begin)
 

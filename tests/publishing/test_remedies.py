@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,10 +22,13 @@ from republish import (
     PolicyError,
     Schema,
     Series,
+    ValueBlind,
 )
 from republish.cli import app
 from republish.publishing import remedies
 from republish.publishing.result import Published, ReleaseOptions
+from republish.publishing.stronger import init_command, larger
+from republish.release.forms import TwoTables
 
 SCHEMA = Schema("id", [Number("age")], Category("dx"))
 FIRST = pl.DataFrame({"id": list("pqrs"), "age": [1, 2, 8, 9], "dx": list("abcd")})
@@ -89,7 +93,7 @@ def test_nothing_is_offered_that_would_be_refused_too(series: Series, newcomers:
     moved = FIRST.with_columns(age=pl.Series([1, 8, 2, 9]))
     with pytest.raises(LimitBroken) as refused:
         series.publish(pl.concat([moved, NEW.head(newcomers)]))
-    assert "Tried" not in str(refused.value)
+    assert "--hold-newcomers" not in str(refused.value)
 
 
 def test_where_the_gate_refuses_that_too_nothing_is_offered(
@@ -111,9 +115,73 @@ def test_where_the_gate_refuses_that_too_nothing_is_offered(
     (without,) = tried  # it was tried, and refused by the gate, not for another reason
     assert (without.rows, without.waiting) == (4, 2)
     assert without.gate is not None and not without.gate.passed
-    assert "Tried" not in str(refused.value) and "would let it pass" in str(refused.value)
-    assert series.publish(moved, dry_run=True).remedy == ""
+    assert "--hold-newcomers" not in str(refused.value) and "would let it pass" in str(refused.value)
+    assert "--hold-newcomers" not in series.publish(moved, dry_run=True).remedy
     assert len(series.records) == 1
+
+
+@pytest.fixture
+def unborn(tmp_path: Path) -> Series:
+    """Groups of two, each of one value at most half the time, and a gate that is against that."""
+    gate = Gate(attacks=("intersection",), max_above_half=0.0, max_mean_confidence=0.3)
+    return Series.create(tmp_path / "my series", SCHEMA, Mondrian(2), seed=1, one_table=True, gate=gate)
+
+
+def test_before_the_first_release_larger_groups_are_tried(unborn: Series) -> None:
+    with pytest.raises(LimitBroken, match="Tried: with k=4 the view would pass; nothing is published yet"):
+        unborn.publish(FIRST)
+    assert unborn.publish(FIRST, dry_run=True).remedy.startswith("Tried: with k=4 ")
+    assert not unborn.records and not list((unborn.root / "private" / "staging").iterdir())
+
+
+def test_the_command_that_is_offered_makes_a_series_that_passes(unborn: Series, tmp_path: Path) -> None:
+    offer = unborn.publish(FIRST, dry_run=True).remedy
+    words = shlex.split(offer.split("`")[1])
+    assert words[:2] == ["republish", "init"]
+    made = CliRunner().invoke(app, words[1:])
+    assert made.exit_code == 0, made.output
+    begun = Series.open(f"{unborn.root}-2")
+    assert begun.publisher == Mondrian(4)
+    assert begun.policy.gate == unborn.policy.gate
+    assert begun.publish(FIRST).number == 1
+
+
+def test_later_larger_groups_are_offered_as_a_new_series(series: Series) -> None:
+    moved = FIRST.with_columns(age=pl.Series([1, 8, 2, 9]))
+    with pytest.raises(LimitBroken) as refused:
+        series.publish(moved)
+    said = str(refused.value)
+    assert (
+        "Tried: as the first release of a new series with k=4 the view would pass; `republish init " in said
+    )
+    assert "does not count the releases of this one" in said
+    assert len(series.records) == 1
+
+
+def test_larger_groups_that_would_be_refused_too_are_not_offered(tmp_path: Path) -> None:
+    gate = Gate(attacks=("intersection",), max_mean_confidence=0.2)
+    strict = Series.create(tmp_path / "s", SCHEMA, Mondrian(2), seed=1, one_table=True, gate=gate)
+    assert strict.publish(FIRST, dry_run=True).remedy == ""
+
+
+def test_a_command_says_all_of_a_policy_that_is_not_as_usual(tmp_path: Path) -> None:
+    gate = Gate(attacks=("linear",), compromised=0.1, cascade=False, max_determined=0.5)
+    made = Series.create(
+        tmp_path / "s",
+        SCHEMA,
+        ValueBlind(size=20, n=4, m=2),
+        gate=gate,
+        form=TwoTables(k=3, presence="public"),
+    )
+    (_, publisher), *_ = larger(made.publisher)
+    words = shlex.split(init_command(made.policy, publisher, made.root))
+    assert CliRunner().invoke(app, words[1:]).exit_code == 0
+    begun = Series.open(f"{made.root}-2").policy
+    assert (begun.publisher, begun.gate, begun.form) == (
+        publisher.in_two_tables(),
+        made.policy.gate,
+        made.policy.form,
+    )
 
 
 def test_a_publisher_that_cannot_place_newcomers_offers_to_hold_them(tmp_path: Path) -> None:

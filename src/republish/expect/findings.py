@@ -11,6 +11,7 @@ import numpy as np
 from republish.arrays import FloatArray
 from republish.expect.limits import AT_LEAST, REFUSE, Expect
 from republish.expect.margins import ColumnMargin, Margins
+from republish.expect.shift import shift
 from republish.schema.column_names import listed
 
 ENOUGH = 100
@@ -75,13 +76,9 @@ def _of_column(expect: Expect, name: str, now: ColumnMargin, then: ColumnMargin)
         some = f"{len(fresh):,} values" if len(fresh) != 1 else "1 value"
         says = f"{column}: {sum(fresh):,} of {now.filled:,} rows hold one of {some} that the last view did not have"
         yield from found_of(expect, "new_categories", sum(fresh) / now.filled, says, name)
-        says = f"{column}: the shares of its values are not those of the last view"
-        yield from found_of(expect, "shift", _shift(now, then), says, name)
-    factor = _factor(now.quartiles, then.quartiles)
-    if factor is not None:
-        times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
-        says = f"{column}: its quartiles are {times} times those of the last view; check the unit"
-        yield from found_of(expect, "units", max(factor, 1 / factor), says, name)
+    unit = _of_unit(expect, name, now, then)
+    says = f"{column}: the shares of its values are not those of the last view"
+    yield from unit or found_of(expect, "shift", shift(now, then), says, name)
     apart = _apart(now.ends, then.ends)
     if apart is not None:
         says = (
@@ -89,6 +86,15 @@ def _of_column(expect: Expect, name: str, now: ColumnMargin, then: ColumnMargin)
             "for a slip, or a code for missing cells"
         )
         yield from found_of(expect, "extremes", apart, says, name)
+
+
+def _of_unit(expect: Expect, name: str, now: ColumnMargin, then: ColumnMargin) -> list[Deviation]:
+    factor = _factor(now.quartiles, then.quartiles)
+    if factor is None:
+        return []
+    times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+    says = f"column {listed([name])}: its quartiles are {times} times those of the last view; check the unit"
+    return found_of(expect, "units", max(factor, 1 / factor), says, name)
 
 
 def _types(expect: Expect, both: dict[str, tuple[ColumnMargin, ColumnMargin]]) -> Iterator[Deviation]:
@@ -101,17 +107,6 @@ def _types(expect: Expect, both: dict[str, tuple[ColumnMargin, ColumnMargin]]) -
         f"column {listed([name])} holds {now} and held {then}" for name, (now, then) in others.items()
     )
     yield from found_of(expect, "types", len(others), f"{said}; check how they are written")
-
-
-def _shift(now: ColumnMargin, then: ColumnMargin) -> float:
-    """The total variation between two columns of labels, less what two draws of one distribution show on average."""
-    assert now.labels is not None and then.labels is not None
-    names = sorted({*now.labels, *then.labels})
-    counts = np.array([[one.labels.get(name, 0) for name in names] for one in (now, then)], dtype=np.float64)  # type: ignore[union-attr]
-    rows = counts.sum(axis=1, keepdims=True)
-    shares, pooled = counts / rows, counts.sum(axis=0) / rows.sum()
-    chance = 0.5 * np.sqrt(2 / np.pi * pooled * (1 - pooled) * (1 / rows).sum()).sum()
-    return max(0.0, float(0.5 * np.abs(shares[0] - shares[1]).sum() - chance))
 
 
 def _apart(now: FloatArray | None, then: FloatArray | None) -> float | None:

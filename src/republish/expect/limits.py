@@ -38,7 +38,7 @@ class Expect:
         newcomers: by how much the share of newcomers is above that of every release after the first, at most.
         earlier_view: 1 for a view that a release before the last was made of, else 0, at most.
         missing: by how much the share of missing cells of a column rises, at most.
-        shift: how much of a column's distribution moved to other values beyond chance (total variation), at most.
+        shift: how much of a column's distribution moved beyond chance (total variation; numbers in bins), at most.
         new_categories: the share of rows whose value of a column the last view did not have, at most.
         units: the factor by which all quartiles of a number grew or shrank, at most.
         extremes: the factor by which the lowest and the highest number of a column moved apart, at most.

@@ -20,15 +20,21 @@ from republish.sources.values import as_text
 
 NUMBERS, DATES, TRUTH, TEXTS = "numbers", "dates", "truth values", "texts"
 _STEPS, _ZERO = 8, 1 << 14  # bins for each doubling of a number; where the exponent 0 lies
+_YEARS = 5  # bins of dates, coarse: who was born when is nobody's business here
 _MOST = 1_000
 """Different values of an insensitive column beyond which they are not counted."""
+
+
+Counted = tuple[FloatArray, FloatArray]
+"""Values, and how many rows have each."""
 
 
 @dataclass(frozen=True)
 class ColumnMargin:
     """Cells of a column, those missing, what the others look like, and how many there are of each.
 
-    `labels` counts texts; `sizes` counts numbers by sign and size, in steps of a ninth; `None` where neither is kept.
+    `labels` counts texts; `sizes` counts numbers by sign and size, in steps of a ninth; `years` counts dates by the
+    five years that they lie in, under the first of them. Each is `None` where it is not kept.
     """
 
     cells: int
@@ -36,6 +42,7 @@ class ColumnMargin:
     looks: str | None = None
     labels: Mapping[str, int] | None = None
     sizes: Mapping[int, int] | None = None
+    years: Mapping[int, int] | None = None
 
     @property
     def filled(self) -> int:
@@ -51,15 +58,30 @@ class ColumnMargin:
         """The lowest and the highest number, each right to a few percent."""
         return self._quantiles(0.0, 1.0)
 
-    def _quantiles(self, *shares: float) -> FloatArray | None:
+    @property
+    def numbers(self) -> Counted | None:
+        """The numbers in order, each right to a few percent, and how many rows have each."""
         if not self.sizes:
             return None
         bins = np.array(list(self.sizes), dtype=np.int64)
         values = np.sign(bins) * 2.0 ** ((np.abs(bins) - _ZERO) / _STEPS)
         order = np.argsort(values)
-        upto = np.cumsum(np.array(list(self.sizes.values()))[order])
+        return values[order], np.array(list(self.sizes.values()), dtype=np.float64)[order]
+
+    @property
+    def dates(self) -> Counted | None:
+        """The first year of every five that hold a date, and how many rows lie in them."""
+        if not self.years:
+            return None
+        return np.array(list(self.years), np.float64), np.array(list(self.years.values()), np.float64)
+
+    def _quantiles(self, *shares: float) -> FloatArray | None:
+        numbers = self.numbers
+        if numbers is None:
+            return None
+        values, upto = numbers[0], np.cumsum(numbers[1])
         places = np.searchsorted(upto, np.array(shares) * upto[-1])
-        return np.asarray(values[order][places], dtype=np.float64)
+        return np.asarray(values[places], dtype=np.float64)
 
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = {"cells": self.cells, "missing": self.missing, "looks": self.looks}
@@ -67,6 +89,8 @@ class ColumnMargin:
             found["labels"] = dict(self.labels)
         if self.sizes is not None:
             found["sizes"] = list(self.sizes.items())
+        if self.years is not None:
+            found["years"] = list(self.years.items())
         return found
 
 
@@ -114,7 +138,7 @@ class Margins:
     def from_document(cls, document: Mapping[str, Any]) -> Margins:
         """The margins that were kept."""
         columns = {
-            name: ColumnMargin(**one | ({"sizes": dict(one["sizes"])} if "sizes" in one else {}))
+            name: ColumnMargin(**one | {kept: dict(one[kept]) for kept in ("sizes", "years") if kept in one})
             for name, one in document["columns"].items()
         }
         return cls(document["rows"], columns)
@@ -124,7 +148,7 @@ def _of_axis(axis: Axis, points: FloatArray) -> ColumnMargin:
     there = points[points > MISSING]
     missing = len(points) - len(there)
     if isinstance(axis.column, Date):
-        return ColumnMargin(len(points), missing, DATES)
+        return ColumnMargin(len(points), missing, DATES, years=_years(there))
     if not axis.labels and isinstance(axis.column, Number):
         return ColumnMargin(len(points), missing, NUMBERS, sizes=_sizes(there))
     counts = np.bincount(there.astype(np.int64), minlength=len(axis.labels))
@@ -137,7 +161,8 @@ def _of_codes(view: Microdata) -> ColumnMargin:
     missing = int(counts[null].sum())
     values, counts = view.values.filter(pl.Series(~null)), counts[~null]
     if isinstance(view.schema.sensitive, Date):
-        return ColumnMargin(view.rows, missing, DATES)
+        days = values.cast(pl.Int32).to_numpy()
+        return ColumnMargin(view.rows, missing, DATES, years=_years(days, counts))
     if isinstance(view.schema.sensitive, Number):
         return ColumnMargin(view.rows, missing, NUMBERS, sizes=_sizes(values.to_numpy(), counts))
     return _of_labels(as_text(values), counts, missing)
@@ -154,6 +179,8 @@ def _of_cells(column: pl.Series) -> ColumnMargin:
     rows, missing, looks = len(column), column.null_count(), _looks(filled)
     if looks == NUMBERS:
         return ColumnMargin(rows, missing, looks, sizes=_sizes(filled.cast(pl.Float64).to_numpy()))
+    if looks == DATES:
+        return ColumnMargin(rows, missing, looks, years=_years(_days(filled).cast(pl.Int32).to_numpy()))
     counts = filled.cast(pl.String).value_counts(name="rows")
     if counts.height > _MOST:
         return ColumnMargin(rows, missing, looks)
@@ -170,8 +197,12 @@ def _looks(cells: pl.Series) -> str | None:
         return DATES
     if cells.dtype.is_numeric() or not cells.cast(pl.String).cast(pl.Float64, strict=False).null_count():
         return NUMBERS
-    days = cells.cast(pl.String).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    return TEXTS if days.null_count() else DATES
+    return TEXTS if _days(cells).null_count() else DATES
+
+
+def _days(cells: pl.Series) -> pl.Series:
+    """The day that each cell begins with; missing where it does not."""
+    return cells.cast(pl.String).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
@@ -181,11 +212,21 @@ def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
     number, rows = number[np.isfinite(number)], rows[np.isfinite(number)]
     with np.errstate(divide="ignore"):
         size = np.where(number == 0, -_ZERO, np.round(_STEPS * np.log2(np.abs(number))))
-    bins = (np.sign(number) * (size + _ZERO)).astype(np.int64)
+    return _counted((np.sign(number) * (size + _ZERO)).astype(np.int64), rows)
+
+
+def _years(days: Any, counts: Any = None) -> dict[int, int]:
+    """How many days, numbered from 1970 on, lie in each of the five years."""
+    day = np.asarray(days).astype(np.int64).astype("datetime64[D]")
+    rows = np.ones(len(day), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+    year = day.astype("datetime64[Y]").astype(np.int64) + 1970
+    return _counted(year // _YEARS * _YEARS, rows)
+
+
+def _counted(bins: Any, rows: Any) -> dict[int, int]:
+    """How many rows lie in each bin; whole numbers below 2^53 add up exactly."""
     first = int(bins.min(initial=0))
-    found = np.bincount(bins - first, weights=rows).astype(
-        np.int64
-    )  # whole numbers below 2^53 add up exactly
+    found = np.bincount(bins - first, weights=rows).astype(np.int64)
     there = np.flatnonzero(found)
     return dict(zip((there + first).tolist(), found[there].tolist(), strict=True))
 
@@ -201,6 +242,7 @@ def _merged(parts: Sequence[ColumnMargin]) -> ColumnMargin:
         looks.pop() if alike else TEXTS if looks else None,
         labels,
         _sum(part.sizes for part in filled) if alike else None,
+        _sum(part.years for part in filled) if alike else None,
     )
 
 

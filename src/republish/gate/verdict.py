@@ -234,7 +234,7 @@ class Verdict:
             f"the release breaks a limit of the gate. {sentences}. Nothing was published and the series is as it was. "
             "Leave this release out or publish another view. With a reason, "
             f"`republish amend {shlex.quote(series)} --gate "
-            f'"{self._would_pass()}" --reason TEXT` would let it pass; stronger parameters need a new series'
+            f'"{self._would_pass()}" --reason TEXT` would let it pass'
         )
 
     def _would_pass(self) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from republish.arrays import BoolArray
@@ -49,6 +51,7 @@ from republish.publishing.publishable import require_publishable, shapes_of
 from republish.publishing.remedies import newcomers_to_hold, offered
 from republish.publishing.result import Published, ReleaseOptions
 from republish.publishing.steps import CheckedPiece, Piece, Terms
+from republish.publishing.stronger import larger_offered
 from republish.publishing.view_digest import KEY as VIEW_DIGEST
 from republish.publishing.view_digest import contents_sum, digest_of, row_contents
 from republish.release.codebook.tables import tables_of
@@ -63,6 +66,7 @@ from republish.verify.sums import verified
 if TYPE_CHECKING:
     from republish.gate.run import WithDraft
     from republish.gate.verdict import Verdict
+    from republish.publishers import Publisher
     from republish.series import Series
 
 Progress = Callable[[str], None]
@@ -353,28 +357,61 @@ def publish(
         require_another_release(series.policy, records, series.root)
 
         def released(told: ReleaseOptions) -> Published:
-            maker = make(series, told, progress or (lambda _: None))
-            with maker.open:
-                found = maker.read(view)
-                expected = _expected(maker, found)
-                as_of = dated()
-                crash_points.reach("view-read")
-                maker.group()
-                crash_points.reach("grouped")
-                with ledger.stage(maker.number) as draft:
-                    done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
-                    if not told.dry_run:
-                        _committed(maker, draft, done, head)
-            return done
+            return _released(make(series, told, progress or (lambda _: None)), view, dated, head)
+
+        def remedies(limit_broken: bool) -> str:
+            """What would pass, after it was tried; an engine has no gate, and holds nobody."""
+            if make is not OneProcess:
+                return ""
+            found = [offered(options, len(records), released)]
+            if limit_broken:
+                begun = partial(_as_new_series, series, view, options)
+                found.append(larger_offered(series.in_force, series.root, len(records), begun))
+            return ". ".join(filter(None, found))
 
         try:
             done = released(options)
-            if done.gate is None or done.gate.passed or make is not OneProcess:
+            if done.gate is None or done.gate.passed:
                 return done
-            return replace(done, remedy=offered(options, len(records), released))
+            return replace(done, remedy=remedies(True))
         except (CannotPublish, LimitBroken) as problem:
-            remedy = offered(options, len(records), released) if make is OneProcess else ""
+            remedy = remedies(isinstance(problem, LimitBroken))
             raise type(problem)(f"{problem}. {remedy}" if remedy else str(problem)) from None
+
+
+def _released(maker: Maker, view: Any, dated: Callable[[], str], head: Entry) -> Published:
+    """The release that a maker makes of a view, committed unless it is a dry run."""
+    with maker.open:
+        found = maker.read(view)
+        expected = _expected(maker, found)
+        as_of = dated()
+        crash_points.reach("view-read")
+        maker.group()
+        crash_points.reach("grouped")
+        with maker.series.ledger.stage(maker.number) as draft:
+            done = _made(maker, draft, as_of, found.rows - maker.waiting, expected)
+            if not maker.options.dry_run:
+                _committed(maker, draft, done, head)
+    return done
+
+
+def _as_new_series(series: Series, view: Any, options: ReleaseOptions, publisher: Publisher) -> Published:
+    """A dry run of the view as the first release of a series with another publisher, which is gone afterwards."""
+    policy = series.in_force
+    with TemporaryDirectory(dir=series.ledger.layout.scratch) as folder:
+        begun = type(series).create(
+            Path(folder) / "series",
+            series.schema,
+            publisher,
+            seed=policy.seed,
+            one_table=policy.one_table,
+            gate=policy.gate,
+            form=policy.form,
+            expect=policy.expectations,
+        )
+        told = ReleaseOptions(options.as_of, dry_run=True, compromised=options.compromised)
+        maker = OneProcess(begun, told, lambda _: None)
+        return _released(maker, view, partial(moment_of, told.as_of, None, False), begun.ledger.head)
 
 
 def _expected(maker: Maker, found: Turnout) -> Expected:

@@ -1,0 +1,109 @@
+"""Larger groups that would pass the gate, found by publishing a draft of a new series with each; nothing of it is kept.
+
+They come from the publisher's own parameters alone, so that what is offered tells no more than that a gate refused.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from time import process_time
+
+from republish.errors import RepublishError
+from republish.gate.limits import Gate
+from republish.policy import Policy
+from republish.publishers import Publisher, make_publisher, new_series_parameters, parameters_of
+from republish.publishing.result import Published
+from republish.release.forms import ONE_TABLE, TWO_TABLES
+from republish.requirements import requirements_text
+
+_LARGER = ("size", "k", "m")
+"""The parameter that says how large groups are: the first of these that a publisher has."""
+_STEPS = (2, 4, 8)
+_SECONDS = 30.0  # of processor time, after which no further draft is begun
+_CASES = "theta"  # pairs of cells, which no message shows
+
+
+def larger(publisher: Publisher, steps: tuple[int, ...] = _STEPS) -> Iterator[tuple[str, Publisher]]:
+    """The publisher with larger groups, smallest first, and how its parameter is written."""
+    parameters = parameters_of(publisher)
+    name = next((one for one in _LARGER if one in parameters), None)
+    if name is None or parameters.get(_CASES, "all") != "all":
+        return
+    for step in steps:
+        value = parameters[name] * step
+        try:
+            made = make_publisher(
+                publisher.name, {**parameters, name: value}, publisher.require, publisher.knowledge
+            )
+        except RepublishError:
+            return
+        yield f"{name}={value}", made
+
+
+def larger_offered(
+    policy: Policy, series: Path, releases: int, tried: Callable[[Publisher], Published]
+) -> str:
+    """A sentence on the smallest larger groups with which the view would pass; nothing where none of those tried does.
+
+    Before the first release a few are tried, later one: then it means a new series, without what was published.
+    """
+    began = process_time()
+    for said, publisher in larger(policy.publisher, _STEPS[:1] if releases else _STEPS):
+        if process_time() - began > _SECONDS:
+            break
+        try:
+            done = tried(publisher)
+        except RepublishError:
+            continue
+        if done.gate is None or not done.gate.passed:
+            continue
+        command = f"`{init_command(policy, publisher, series)}`"
+        if not releases:
+            return f"Tried: with {said} the view would pass; nothing is published yet, so begin anew with {command}"
+        return (
+            f"Tried: as the first release of a new series with {said} the view would pass; {command} makes one. It "
+            "does not count the releases of this one: adopt them there, or give them to nobody who gets the new ones"
+        )
+    return ""
+
+
+def init_command(policy: Policy, publisher: Publisher, series: Path) -> str:
+    """The command that makes a series like this one, beside it, with another publisher of the same name."""
+    parts = ["republish", "init", f"{series}-2", "--schema", str(series), "--publisher", publisher.name]
+    two, form = policy.form is not None, policy.form
+    usual = new_series_parameters(publisher.name, {}, two_tables=two, open_list=policy.schema.has_open_list)
+    taken = parameters_of(make_publisher(publisher.name, usual, publisher.require, publisher.knowledge))
+    for name, value in parameters_of(publisher).items():
+        if taken.get(name) != value:
+            parts += ["-p", f"{name}={_written(value)}"]
+    if publisher.require:
+        parts += ["--require", requirements_text(publisher.require)]
+    parts += ["--form", TWO_TABLES if two else ONE_TABLE]
+    if form is not None:
+        parts += [
+            "--people-k",
+            str(form.k),
+            "--presence",
+            form.presence,
+            *(["--hide-batch"] * form.hide_batch),
+        ]
+    if policy.knowledge is not None:
+        parts += ["--knowledge", str(series / "knowledge")]
+    if policy.gate is not None:
+        parts += ["--gate", gate_text(policy.gate)]
+    return shlex.join([*parts, *(["--one-table"] * policy.one_table)])
+
+
+def gate_text(gate: Gate) -> str:
+    """The gate as `--gate` reads it: all that is not as usual."""
+    usual = {one.name: one.default for one in fields(Gate)}
+    said = {name: value for name, value in gate.document().items() if value != usual[name]}
+    said["attacks"] = "+".join(gate.attacks)
+    return ",".join(f"{name}={_written(value)}" for name, value in said.items())
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
