@@ -6,7 +6,7 @@ the position of its leaf. A missing value is -inf, so that it stands apart below
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from republish.arrays import BoolArray, FloatArray, IntArray, WordArray
 from republish.errors import SchemaError, ViewError
 from republish.hierarchies import Hierarchy, Tree, compile_tree
+from republish.kernels import threads
 from republish.requirements import Whole
 from republish.schema import Category, Column, Date, Number, Ordered, Schema
 from republish.secret import Secret, order_of
@@ -165,24 +166,37 @@ class Microdata:
             if len(coordinates) and coordinates.min() == MISSING:
                 there = np.flatnonzero(~np.isneginf(coordinates))
             values, place = _distinct(axis, coordinates[there])
-            words[there] += secret.text_words(f"{axis.column.name}={value}" for value in values)[place]
+            words[there] += secret.text_words(f"{axis.column.name}=" + values)[place]
         return words
 
 
 def _gathered(points: FloatArray, order: IntArray) -> FloatArray:
-    """The columns of all rows in another order; one gather of a frame uses all cores."""
-    columns = pl.DataFrame([pl.Series(str(q), row) for q, row in enumerate(points)])[order]
-    return np.array([columns[str(q)].to_numpy() for q in range(len(points))]).reshape(points.shape)
+    """The columns of all rows in another order, several at a time."""
+    out = np.empty((len(points), len(order)), dtype=points.dtype)
+
+    def gather(q: int) -> None:
+        np.take(points[q], order, out=out[q], mode="clip")  # no place is outside, and none is looked for
+
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(gather, range(len(points))))
+    return out
 
 
-def _distinct(axis: Axis, coordinates: FloatArray) -> tuple[Sequence[object], IntArray]:
-    """The values that occur, and perhaps some that do not, and the place of each coordinate among them."""
+def _distinct(axis: Axis, coordinates: FloatArray) -> tuple[pl.Series, IntArray]:
+    """The values that occur, and perhaps some that do not, as texts, and the place of each coordinate among them."""
     if axis.labels:
-        return axis.labels, coordinates.astype(np.int64)
+        return pl.Series(axis.labels, dtype=pl.String), coordinates.astype(np.int64)
     if axis.whole_numbers and axis.width <= len(coordinates):
-        return np.arange(axis.low, axis.high + 1).tolist(), (coordinates - axis.low).astype(np.int64)
+        return _decimals(np.arange(axis.low, axis.high + 1)), (coordinates - axis.low).astype(np.int64)
     values, place = np.unique(coordinates, return_inverse=True)
-    return values.tolist(), place
+    return _decimals(values), place
+
+
+def _decimals(numbers: FloatArray) -> pl.Series:
+    """The texts that Python writes for numbers below 2^53."""
+    if (numbers == np.floor(numbers)).all():
+        return pl.Series(numbers).cast(pl.Int64).cast(pl.String) + ".0"
+    return pl.Series([str(number) for number in numbers.tolist()], dtype=pl.String)
 
 
 def read_view(source: Any, schema: Schema, known_values: pl.Series | None = None) -> Microdata:
@@ -331,11 +345,24 @@ def sensitive_codes(
     if isinstance(declared, Number):
         _bounds(column, declared)
     domain = _domain(column, declared, known)
+    if column.dtype == pl.String:
+        return _places_of_texts(column, domain), domain
     positions = domain.to_frame("value").with_row_index("code")
     codes = column.to_frame("value").join(
         positions, on="value", how="left", nulls_equal=True, maintain_order="left"
     )
     return codes["code"].cast(pl.Int32).to_numpy(), domain
+
+
+def _places_of_texts(texts: pl.Series, domain: pl.Series) -> IntArray:
+    """The place of every text, also of none, in a domain that has it."""
+    there = np.flatnonzero(domain.is_not_null().to_numpy())
+    found = texts.cast(pl.Enum(domain.drop_nulls())).to_physical().cast(pl.Int32)
+    if len(there) == len(domain):
+        return found.to_numpy()
+    places = np.append(there, np.flatnonzero(domain.is_null().to_numpy())).astype(np.int32)
+    codes: IntArray = places[found.fill_null(len(there)).to_numpy()]
+    return codes
 
 
 def _domain(column: pl.Series, declared: Column, known: pl.Series | None) -> pl.Series:

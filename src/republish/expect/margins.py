@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from republish.arrays import FloatArray
+from republish.arrays import FloatArray, IntArray
 from republish.microdata import MISSING, Axis, Microdata
 from republish.schema import Date, Number
 from republish.sources.values import as_text
@@ -150,9 +150,18 @@ def _of_axis(axis: Axis, points: FloatArray) -> ColumnMargin:
     if isinstance(axis.column, Date):
         return ColumnMargin(len(points), missing, DATES, years=_years(there))
     if not axis.labels and isinstance(axis.column, Number):
-        return ColumnMargin(len(points), missing, NUMBERS, sizes=_sizes(there))
+        sizes = _sizes(*_counted(axis, there)) if axis.whole_numbers else _sizes(there)
+        return ColumnMargin(len(points), missing, NUMBERS, sizes=sizes)
     counts = np.bincount(there.astype(np.int64), minlength=len(axis.labels))
     return _of_labels(pl.Series(axis.labels, dtype=pl.String), counts, missing)
+
+
+def _counted(axis: Axis, numbers: FloatArray) -> tuple[FloatArray, IntArray | None]:
+    """Whole numbers and how often each occurs, where they repeat; else the numbers themselves."""
+    if axis.width > len(numbers):
+        return numbers, None
+    counts = np.bincount((numbers - axis.low).astype(np.int64))
+    return np.arange(len(counts), dtype=np.float64) + axis.low, counts
 
 
 def _of_codes(view: Microdata) -> ColumnMargin:

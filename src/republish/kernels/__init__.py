@@ -23,7 +23,7 @@ from republish.kernels.kept import is_kept
 if TYPE_CHECKING:
     from numba import njit
 
-__all__ = ["Kernel", "kernel", "kernel_with", "threads"]
+__all__ = ["Kernel", "is_loaded", "kernel", "kernel_with", "threads"]
 
 SMALL = 40_000
 """Calls whose arrays have as many entries or more are compiled, whatever they do; with 0 all are."""
@@ -114,6 +114,11 @@ class Kernel:
         return worth > known
 
     @property
+    def loaded(self) -> bool:
+        """Whether this process has run its compiled code."""
+        return self._dispatcher is not None
+
+    @property
     def dispatcher(self) -> Any:
         """What numba makes of the function; compiled on its first call, or loaded."""
         if self._dispatcher is None:
@@ -142,6 +147,11 @@ def kernel_with(**options: Any) -> Any:
 
 kernel = njit() if TYPE_CHECKING else kernel_with()
 """A function that is interpreted while there is little to do, and compiled or loaded when there is more."""
+
+
+def is_loaded(function: object) -> bool:
+    """Whether to call a kernel costs no more than its work."""
+    return isinstance(function, Kernel) and function.loaded
 
 
 def threads() -> int:

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from republish.kernels import kernel, threads
+from republish.kernels import is_loaded, kernel, threads
 
 __all__ = ["MANY", "KeyedHash", "Texts"]
 
 _Words = NDArray[np.uint64]
 MANY = 1 << 17
 """So many texts, or more, are worth a compiled kernel."""
+_SOME = 1 << 10  # of one that is loaded anyway
 
 _BLOCK = 128
 _START = (
@@ -60,7 +61,8 @@ class KeyedHash(NamedTuple):
 
     def digests(self, texts: Texts) -> _Words:
         """The digest of every text in words of 64 bits, least byte first; `[text, word]`."""
-        return self.by_kernel(texts) if len(texts.ends) >= MANY else self.one_by_one(texts)
+        worth = _SOME if is_loaded(_digests) else MANY
+        return self.by_kernel(texts) if len(texts.ends) >= worth else self.one_by_one(texts)
 
     def one_by_one(self, texts: Texts) -> _Words:
         """The digests as `hashlib` makes them."""

@@ -7,7 +7,7 @@ disk a memory is a base file and the entries changed since; a fresh base is writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from republish.arrays import BoolArray, IntArray, WordArray
 from republish.kernels import kernel
 from republish.microdata import Microdata
 from republish.secret import order_of
-from republish.sources.paths import read_parquet, write_parquet
+from republish.sources.paths import read_parquet, write_parquet, write_parquet_in_blocks
 
 KEY = ("person_high", "person_low")
 CORE: dict[str, npt.DTypeLike] = {
@@ -31,6 +31,7 @@ CORE: dict[str, npt.DTypeLike] = {
     "group": np.int32,
 }
 NEVER = 0
+_AT_A_TIME = 1 << 18  # people
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ class Memory:
 
         A column that only the older memory has keeps its values, also for people of the newer one.
         """
+        if not self.size and self.columns.keys() <= newer.columns.keys():
+            counts = self.counts if newer.counts is None else newer.counts
+            release = max(self.release, newer.release)
+            return replace(newer, signatures=self.signatures, release=release, counts=counts)
         place = newer.find(self.people)
         stay = place < 0
         people = np.concatenate([self.people[stay], newer.people])
@@ -117,7 +122,20 @@ class Memory:
         return frame
 
     def write(self, path: Path) -> None:
-        write_parquet(self.frame(), path, compression="lz4")  # pseudonyms do not shrink
+        """Write the memory as one file, some people at a time; pseudonyms do not shrink."""
+        if self.size <= _AT_A_TIME:
+            write_parquet(self.frame(), path, compression="lz4")
+        else:
+            schema = self._of(slice(1)).frame().schema
+            write_parquet_in_blocks(self._blocks(), schema, path, compression="lz4")
+
+    def _blocks(self) -> Iterator[pl.DataFrame]:
+        for start in range(0, self.size, _AT_A_TIME):
+            yield self._of(slice(start, start + _AT_A_TIME)).frame()
+
+    def _of(self, entries: slice) -> Memory:
+        columns = {name: column[entries] for name, column in self.columns.items()}
+        return replace(self, people=self.people[entries], columns=columns)
 
 
 def _blank(name: str, people: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:

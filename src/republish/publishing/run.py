@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
 from republish.arrays import BoolArray
 from republish.errors import CannotPublish, LimitBroken
 from republish.estimates.usefulness import MOST_ROWS, Usefulness, usefulness_of
@@ -188,6 +190,8 @@ class OneProcess(Maker):
         if not self.found.known:
             assert self.view.identifiers is not None
             require_whole(self.view.identifiers, self.schema)
+        if not self._is_measured_for_use:
+            self.view = self.view.only(np.empty(0, dtype=np.int64))  # a large view is not held twice
         if self.options.compromised is not None:
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
         self.step(STEPS[1])
@@ -212,6 +216,10 @@ class OneProcess(Maker):
             if self.series.open_ends:
                 self.raw = replace(self.raw, axes=open_axes(self.raw.axes, self.cells.divided.domain))
             self.piece = replace(self.piece, view=self.raw, cells=self.cells.grouping)
+
+    @property
+    def _is_measured_for_use(self) -> bool:
+        return self.found.rows <= MOST_ROWS or self.options.dry_run
 
     def _grouped(self) -> Grouping:
         rng = self.secret.generator(self.policy.seed, self.number, "publisher")
@@ -279,9 +287,7 @@ class OneProcess(Maker):
         return Preview(tables, *margins_of(raw, released, sensitive))
 
     def usefulness(self) -> Usefulness | None:
-        if self.view.rows > MOST_ROWS and not self.options.dry_run:
-            return None
-        return usefulness_of(self.checked.release, self.view)
+        return usefulness_of(self.checked.release, self.view) if self._is_measured_for_use else None
 
     def judge(self) -> Verdict | None:
         """The attacks of the gate on the series with this draft."""

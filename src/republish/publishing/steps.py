@@ -18,7 +18,7 @@ from republish.inference import Reasoning
 from republish.memory.membership import Membership, with_held
 from republish.memory.memory import Memory, sight
 from republish.metrics.sums import Sums, sums_of, sums_of_values
-from republish.microdata import Microdata, no_codes, sensitive_codes
+from republish.microdata import Microdata
 from republish.publishers import Publisher
 from republish.release.domains import Scales
 from republish.release.release import Release, build_release
@@ -40,7 +40,7 @@ from republish.verify.possible_values import checks_of_possible
 from republish.verify.promises import AuditedRelease, signatures_in
 from republish.verify.series import check_against_memory
 from republish.verify.similarity import Shown, require_beliefs
-from republish.verify.table import AtLarge, verify_against_view
+from republish.verify.table import AtLarge, codes_of, verify_against_view
 from republish.verify.two_tables import verify_stored_release, verify_values
 
 
@@ -97,16 +97,11 @@ class Piece:
         """
         view, terms = self.view, self.terms
         release, found = self._read(stored, folder)
-        values, sensitive = release.values, view.schema.sensitive
-        codes, _ = (
-            sensitive_codes(values.rest[sensitive.name], sensitive, view.values)
-            if sensitive is not None
-            else no_codes(values.rows)
-        )
+        values, codes = release.values, codes_of(release.values, view)
         reasoning = terms.reasoning
         shown = Shown(reasoning.respondents(view), values.group, codes) if reasoning is not None else None
         checks = [
-            *self._against_view(release, placed),
+            *self._against_view(release, placed, codes),
             *checks_of_beliefs(terms.publisher.bt, view, placed.group),
             *checks_of_possible(terms.publisher.possible, view, placed.group, values),
             *self._against_memory(release, codes, placed.group, shown),
@@ -119,18 +114,18 @@ class Piece:
         found = verify_stored_release(stored, schema, terms.requirements, terms.of_people, self.large, folder)
         return any_release_of(stored, schema, Scales.of(self.view)), found
 
-    def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
+    def _against_view(self, release: AnyRelease, placed: Placed, codes: IntArray) -> tuple[Check, ...]:
         """Whether the piece is true to the view: table by table."""
         if isinstance(release, Release):
-            return (verify_against_view(release, self.view, placed.group),)
+            return (verify_against_view(release, self.view, placed.group, codes),)
         sides = sides_of(self.view)
         return (
             verify_against_view(release.people, sides.people, placed.cell),
-            self._values_against_view(release.values, placed.group),
+            self._values_against_view(release.values, placed.group, codes),
         )
 
-    def _values_against_view(self, values: Release, group: IntArray) -> Check:
-        found = verify_against_view(values, sides_of(self.view).values, group)
+    def _values_against_view(self, values: Release, group: IntArray, codes: IntArray) -> Check:
+        found = verify_against_view(values, sides_of(self.view).values, group, codes)
         return replace(found, promise="values true to the view")
 
     def _against_memory(
@@ -189,8 +184,8 @@ class ValuesPiece(Piece):
         found = verify_values(stored.values, schema, terms.requirements, self.large)
         return values_of(stored.values, schema, Scales.of(self.view)), found
 
-    def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
-        return (self._values_against_view(release.values, placed.group),)
+    def _against_view(self, release: AnyRelease, placed: Placed, codes: IntArray) -> tuple[Check, ...]:
+        return (self._values_against_view(release.values, placed.group, codes),)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from republish.sources.paths import parquet_rows, parquet_schema, read_parquet
 
 GROUP = "group"
 _AT_A_TIME = 2  # columns in memory, and threads
+_BLOCK = 1 << 18  # rows that are compared at a time
 
 
 class Numbering(NamedTuple):
@@ -80,8 +81,12 @@ class GroupedTable:
 
         def differing(name: str) -> BoolArray:
             column = self._read(name)
-            self._by_group[name] = column.gather(numbering.a_row)
-            return column.ne_missing(self._by_group[name].gather(numbering.group)).to_numpy()
+            shown = self._by_group[name] = column.gather(numbering.a_row)
+            found = np.empty(self.height, dtype=np.bool_)
+            for start in range(0, self.height, _BLOCK):
+                rows = slice(start, start + _BLOCK)
+                found[rows] = column[rows].ne_missing(shown.gather(numbering.group[rows])).to_numpy()
+            return found
 
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             for found in pool.map(differing, columns):

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +39,11 @@ from republish.release.grouped_table import GroupedTable
 from republish.release.r_script import R_SCRIPT, r_script
 from republish.schema import Schema
 from republish.secret import Secret
-from republish.sources.paths import nearby, read_csv, write_csv, write_parquet
+from republish.sources.paths import nearby, read_csv, write_csv, write_parquet, write_parquet_in_blocks
 
 TABLE_CSV, TABLE_PARQUET, COUNTERFEITS, ABOUT = "table.csv", "table.parquet", "counterfeits.csv", "about.json"
 LEVEL = "level"
-_BLOCK = 1 << 18
+_BLOCK, _ROW_GROUP = 1 << 18, 1 << 17
 
 
 @dataclass(frozen=True)
@@ -80,24 +82,22 @@ class Release(Answering):
         """Number of groups."""
         return len(self.counterfeits)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """Rows of every group, counterfeits included."""
         return np.bincount(self.group - 1, minlength=self.group_count)
 
     def table(self) -> pl.DataFrame:
         """The release as a person reads it: the cells of `table.csv`."""
-        return self._spread([*self._levels(), *(cells.texts() for cells in self.cells)])
+        return self._spread(self._texts())
 
     def head(self, rows: int = 10) -> pl.DataFrame:
         """The first rows of the release as a person reads it."""
-        return self._spread([*self._levels(), *(cells.texts() for cells in self.cells)], slice(rows))
+        return self._spread(self._texts(), slice(rows))
 
     def frame(self) -> pl.DataFrame:
         """The release in types: the columns of `table.parquet`."""
-        return self._spread(
-            [*self._levels(), *(column for cells in self.cells for column in cells.columns())]
-        )
+        return self._spread(self._types())
 
     def groups(self) -> pl.DataFrame:
         """One row a group: its number, its rows, its counterfeits and its cells."""
@@ -132,20 +132,41 @@ class Release(Answering):
 
     def write(self, folder: Path, about: dict[str, Any]) -> None:
         """Write the files that may leave the house."""
-        texts = [*self._levels(), *(cells.texts() for cells in self.cells)]
-        with (folder / TABLE_CSV).open("wb") as file:
-            for start in range(
-                0, max(self.rows, 1), _BLOCK
-            ):  # a text a cell of millions of rows would weigh much
-                block = self._spread(texts, slice(start, start + _BLOCK))
-                block.write_csv(file, include_header=start == 0)
-        write_parquet(self.frame(), folder / TABLE_PARQUET)
+        with ThreadPoolExecutor(1) as pool:
+            typed = pool.submit(self._write_typed, folder / TABLE_PARQUET)
+            self._write_text(folder / TABLE_CSV)
+            typed.result()
         if self.counterfeits.any():
             held = np.flatnonzero(self.counterfeits)
             statistics = pl.DataFrame({"group": held + 1, "count": self.counterfeits[held]})
             write_csv(statistics, folder / COUNTERFEITS)
         (folder / R_SCRIPT).write_text(r_script(self.schema), encoding="utf-8")
         write_about(folder, about)
+
+    def _write_text(self, path: Path) -> None:
+        """Write what people read, some rows at a time: a text a cell of millions of rows would weigh much."""
+        with path.open("wb") as file:
+            for at, block in enumerate(self._blocks(self._texts(), _BLOCK)):
+                block.write_csv(file, include_header=at == 0)
+
+    def _write_typed(self, path: Path) -> None:
+        """Write what programs read; a large table in groups of as many rows on every machine."""
+        types = self._types()
+        if self.rows <= _ROW_GROUP:
+            write_parquet(self._spread(types), path)
+        else:
+            schema = self._spread(types, slice(1)).schema
+            write_parquet_in_blocks(self._blocks(types, _ROW_GROUP), schema, path)
+
+    def _blocks(self, by_group: list[pl.Series], rows: int) -> Iterator[pl.DataFrame]:
+        for start in range(0, max(self.rows, 1), rows):
+            yield self._spread(by_group, slice(start, start + rows))
+
+    def _texts(self) -> list[pl.Series]:
+        return [*self._levels(), *(cells.texts() for cells in self.cells)]
+
+    def _types(self) -> list[pl.Series]:
+        return [*self._levels(), *(column for cells in self.cells for column in cells.columns())]
 
 
 def write_about(folder: Path, about: dict[str, Any]) -> None:
@@ -177,13 +198,15 @@ def build_release(
         )
         level = None if regions.level is None else regions.level[place].astype(np.int32)
 
-    false_rows = grouping.counterfeits
-    donors = secret.generator(*label, "donors").integers(0, max(view.rows, 1), false_rows)
-    source = np.concatenate([kept, donors])
+    del published
     group = np.concatenate([group_of_row[kept], number[grouping.counterfeit_group]]).astype(np.int32)
     codes = np.concatenate([view.codes[kept], grouping.counterfeit_code])
     order = secret.permutation(len(group), *label, "rows")
-    columns = [column.gather(source[order]) for column in view.insensitive.get_columns()]
+    columns = []
+    if view.insensitive.width:
+        donors = secret.generator(*label, "donors").integers(0, max(view.rows, 1), grouping.counterfeits)
+        source = np.concatenate([kept, donors])[order]
+        columns = [column.gather(source) for column in view.insensitive.get_columns()]
     if view.schema.sensitive is not None:
         columns.append(plain_numbers(view.values).gather(codes[order]).rename(view.schema.sensitive.name))
     counterfeits = np.bincount(grouping.counterfeit_group, minlength=groups)[place]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from republish.errors import LedgerError
 from republish.sources.panics import contained
@@ -110,6 +111,21 @@ def write_parquet(frame: pl.DataFrame, place: Path, **options: Any) -> None:
         return
     with place.open("wb") as file:
         frame.write_parquet(file, **options)
+
+
+def write_parquet_in_blocks(
+    blocks: Iterable[pl.DataFrame], schema: pl.Schema, place: Path, **options: Any
+) -> None:
+    """Write tables one below the other as one Parquet file, so that they are never all in memory.
+
+    The options are those of `polars.LazyFrame.sink_parquet`.
+    """
+    table = register_io_source(lambda *_: iter(blocks), schema=schema)
+    if is_local(place):
+        table.sink_parquet(place, **options)
+        return
+    with place.open("wb") as file:
+        table.sink_parquet(file, **options)
 
 
 def read_csv(place: Path | Sequence[Path], **options: Any) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.attacks.adversary import Adversary
 from republish.attacks.run import run, target_of
 from republish.errors import PolicyError
@@ -121,10 +122,10 @@ class AdoptedPiece(Piece):
         found = verify_stored_release(stored, schema, (), of_people, None, folder, strict=False)
         return any_release_of(stored, schema, Scales.of(self.view)), found
 
-    def _against_view(self, release: AnyRelease, placed: Placed) -> tuple[Check, ...]:
+    def _against_view(self, release: AnyRelease, placed: Placed, codes: IntArray) -> tuple[Check, ...]:
         """Whether everyone's value is counted where she is, and her cells hold her; lines of people may be nobody's."""
         if isinstance(release, Release):
-            return (verify_against_view(release, self.view, placed.group),)
+            return (verify_against_view(release, self.view, placed.group, codes),)
         people = sides_of(self.view).people
         there = np.flatnonzero(placed.cell > 0)
         outside = np.zeros(len(there), dtype=np.bool_)
@@ -134,7 +135,7 @@ class AdoptedPiece(Piece):
         says = "Everyone lies in the cells of a line of people."
         return (
             Check("true to the view", wrong == 0, says, None, 0, wrong),
-            self._values_against_view(release.values, placed.group),
+            self._values_against_view(release.values, placed.group, codes),
         )
 
     def _against_memory(self, *_: Any) -> tuple[Check, ...]:
