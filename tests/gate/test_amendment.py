@@ -78,7 +78,7 @@ def test_a_gate_for_a_series_that_had_none_is_tighter() -> None:
         ("max_determined=0.5", "the gate is so already; nothing was written"),
         (
             "max_determined=0.6",
-            "max_determined would be looser than before, and a looser gate needs a reason",
+            "max_determined would be looser than before, which needs a reason",
         ),
         ("none", "gate would be looser than before"),
         ("max_determined=2", "max_determined of the gate must be a number from 0 to 1"),
@@ -95,7 +95,7 @@ def test_what_cannot_be_amended_changes_nothing(series: Series, settings: str, m
 
 
 def test_blanks_are_no_reason(series: Series) -> None:
-    with pytest.raises(PolicyError, match="says why"):
+    with pytest.raises(PolicyError, match="needs a reason"):
         amend_gate(series, "max_determined=0.6", "  ")
 
 

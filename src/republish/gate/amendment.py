@@ -41,8 +41,8 @@ class GateAmendment:
             raise PolicyError("the gate is so already; nothing was written")
         if self.loosened and not self.reason.strip():
             raise PolicyError(
-                f"{', '.join(self.loosened)} would be looser than before, and a looser gate needs a reason, for the "
-                "ledger and the report; give one (--reason TEXT), without names. Nothing was written"
+                f"{', '.join(self.loosened)} would be looser than before, which needs a reason, for the ledger and "
+                "the report; give a reason (--reason TEXT), without names. Nothing was written"
             )
 
     def payload(self) -> dict[str, Any]:

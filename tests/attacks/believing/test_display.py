@@ -101,7 +101,7 @@ def test_all_leaves_beliefs_out_where_nothing_is_known_and_says_so(folder: Path)
 
 def test_text_for_one_adversary_and_for_several(folder: Path) -> None:
     one = said(folder / "guarded", "--attack", "beliefs", "--compromised", "0.1")
-    assert "full, not compromised" in one
+    assert "full, not told" in one
     assert "|gain|" in one
     assert "posteriors: " in one
     several = said(folder / "guarded", "--attack", "beliefs", "--steps", "0,full")

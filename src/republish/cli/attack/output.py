@@ -235,5 +235,5 @@ def _lines(name: Any, part: Believed) -> list[tuple[Any, ...]]:
     """A row of figures, and where people were compromised a second one about the others."""
     lines = [(name, *asdict(part.everyone).values())]
     if part.uncompromised is not None:
-        lines.append((f"{name}, not compromised", *asdict(part.uncompromised).values()))
+        lines.append((f"{name}, not told", *asdict(part.uncompromised).values()))
     return lines
