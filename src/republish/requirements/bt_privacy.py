@@ -78,8 +78,8 @@ class BTPrivacy:
 
     def describe(self) -> str:
         return (
-            f"An adversary who knows how values are spread among people within {plain(self.b)} of a person learns "
-            f"little from the person's group: beliefs before and after are at most {plain(self.t)} bits apart."
+            f"Whoever knows how values are spread among people within {plain(self.b)} of a person learns little "
+            f"from the person's group: beliefs before and after are at most {plain(self.t)} bits apart."
         )
 
     def holds(self, reached: Values) -> BoolArray:
