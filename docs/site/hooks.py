@@ -30,7 +30,7 @@ HANDED = {"src/republish/cli/schemas/v1.json": "schemas/v1.json"}
 
 _PAGES = {source: page for page, source in MADE.items()} | HANDED | {"README.md": "index.md"}
 _LINK = re.compile(r"\]\(([^)\s#]+)")
-_FOR_TESTS = re.compile(r"^ *<!-- not run: .*?-->\n", re.MULTILINE)
+_FOR_TESTS = re.compile(r"^ *<!-- (?:not run|run with): .*?-->\n", re.MULTILINE)
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,})")
 _ITEM = re.compile(r"(?:[-*+]|1\.) ")
 _NO_TEXT = re.compile(r"\s|$|[-*+] |\d+\. |[|>#<]")
