@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import typer
 
 import republish
 from docs.pages import DOCS, ROOT, configuration, sections, site_part, words
+from republish.attacks import Exposure, Summary
 from republish.cli import app
 
 SECTIONS = ["Start", "Choose", "Guides", "Understand", "Reference", "Evidence"]
@@ -51,6 +54,20 @@ def test_the_reference_has_every_public_name_once() -> None:
         for name in re.findall(r"^::: republish\.(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert named == Counter(set(republish.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize(
+    ("page", "result"),
+    [
+        ("api-series.md", republish.Published),
+        ("api-adversaries.md", republish.Measures),
+        ("api-adversaries.md", Exposure),
+    ],
+)
+def test_every_field_of_a_result_is_explained(page: str, result: type) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    told = text + inspect.getdoc(Summary)
+    assert [field.name for field in fields(result) if f"`{field.name}`" not in told] == []
 
 
 def test_the_command_line_has_every_option() -> None:
