@@ -137,9 +137,13 @@ class TestMarkdownAsCodeHostsReadIt:
         chart = '```mermaid\nflowchart TD\n    a["x"]\n    b["y.z"]\n    a --> b\n    b -.-> a\n```\n'
         assert hooks._tables_of_arrows(chart).splitlines()[2:] == ["| `x` | `y.z` |  |", "| `y.z` |  | `x` |"]
 
-    def test_a_notebook_becomes_a_page_without_outputs(self) -> None:
+    def test_a_notebook_becomes_a_page_with_what_it_shows(self) -> None:
         cells = '{"cells": [{"cell_type": "markdown", "source": ["# T"]}, {"cell_type": "code", "source": ["1"]}]}'
-        assert hooks._notebook(cells, "n.ipynb").endswith("then.\n\n```python\n1\n```\n")
+        page = hooks._notebook(cells, "n.ipynb", ["a < b"])
+        assert page.endswith('run.\n\n```python\n1\n```\n\n<div class="output"><pre>a &lt; b</pre></div>\n')
+
+    def test_html_stays_one_block(self) -> None:
+        assert hooks._output("<p>a</p>\n\n<p>b</p>") == '<div class="output"><p>a</p>\n<p>b</p></div>'
 
 
 class TestCheck:
