@@ -221,7 +221,7 @@ def _sizes(numbers: Any, counts: Any = None) -> dict[int, int]:
     number, rows = number[np.isfinite(number)], rows[np.isfinite(number)]
     with np.errstate(divide="ignore"):
         size = np.where(number == 0, -_ZERO, np.round(_STEPS * np.log2(np.abs(number))))
-    return _counted((np.sign(number) * (size + _ZERO)).astype(np.int64), rows)
+    return _binned((np.sign(number) * (size + _ZERO)).astype(np.int64), rows)
 
 
 def _years(days: Any, counts: Any = None) -> dict[int, int]:
@@ -229,10 +229,10 @@ def _years(days: Any, counts: Any = None) -> dict[int, int]:
     day = np.asarray(days).astype(np.int64).astype("datetime64[D]")
     rows = np.ones(len(day), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
     year = day.astype("datetime64[Y]").astype(np.int64) + 1970
-    return _counted(year // _YEARS * _YEARS, rows)
+    return _binned(year // _YEARS * _YEARS, rows)
 
 
-def _counted(bins: Any, rows: Any) -> dict[int, int]:
+def _binned(bins: Any, rows: Any) -> dict[int, int]:
     """How many rows lie in each bin; whole numbers below 2^53 add up exactly."""
     first = int(bins.min(initial=0))
     found = np.bincount(bins - first, weights=rows).astype(np.int64)
