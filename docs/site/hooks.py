@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import posixpath
 import re
@@ -25,12 +26,14 @@ MADE = {
     "contributing.md": "CONTRIBUTING.md",
     "security-policy.md": "SECURITY.md",
 }
+# What the cells of the notebook show: docs/make_tutorial.py.
+OUTPUTS = ROOT / "docs/site/tutorial-outputs.json"
 # Files of the repository that pages link to, and where the site has them.
 HANDED = {"src/republish/cli/schemas/v1.json": "schemas/v1.json"}
 
 _PAGES = {source: page for page, source in MADE.items()} | HANDED | {"README.md": "index.md"}
 _LINK = re.compile(r"\]\(([^)\s#]+)")
-_FOR_TESTS = re.compile(r"^ *<!-- not run: .*?-->\n", re.MULTILINE)
+_FOR_TESTS = re.compile(r"^ *<!-- (?:not run|run with): .*?-->\n", re.MULTILINE)
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,})")
 _ITEM = re.compile(r"(?:[-*+]|1\.) ")
 _NO_TEXT = re.compile(r"\s|$|[-*+] |\d+\. |[|>#<]")
@@ -51,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page, source in MADE.items():
         path = ROOT / source
         text = path.read_text(encoding="utf-8")
-        made = _notebook(text, path.name) if path.suffix == ".ipynb" else _moved(text)
+        made = _notebook(text, path.name, _outputs()) if path.suffix == ".ipynb" else _moved(text)
         files.append(File.generated(config, page, content=made))
     for source, place in HANDED.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
@@ -87,15 +90,33 @@ def _moved(text: str) -> str:
     return _LINK.sub(link, text)
 
 
-def _notebook(text: str, name: str) -> str:
-    """The cells of a notebook as Markdown; nothing is run, and outputs are left out."""
-    parts = []
+def _notebook(text: str, name: str, outputs: list[str]) -> str:
+    """The cells of a notebook as Markdown with what each cell of code shows; nothing is run."""
+    parts, left = [], iter(outputs)
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"]).strip()
-        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        parts += [_output(shown) for shown in [next(left)] if shown]
     title, _, rest = "\n\n".join(parts).partition("\n")
-    said = f"[The notebook]({name}) has the same cells, to be run. Its tables and pictures appear then."
+    said = (
+        f"[The notebook]({name}) has the same cells, to be run. What they show here was made by such a run."
+    )
     return f"{title}\n\n{said}\n{rest}\n"
+
+
+def _outputs() -> list[str]:
+    found: list[str] = json.loads(OUTPUTS.read_text(encoding="utf-8"))
+    return found
+
+
+def _output(shown: str) -> str:
+    """What a cell shows, as one block of HTML: Markdown would begin another one at an empty line."""
+    if not shown.startswith("<"):
+        shown = f"<pre>{html.escape(shown)}</pre>"
+    return '<div class="output">' + re.sub(r"\n\s*\n", "\n", shown) + "</div>"
 
 
 def _tables_of_arrows(text: str) -> str:

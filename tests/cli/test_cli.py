@@ -74,7 +74,10 @@ def test_help_explains_every_command_in_the_order_of_the_work() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_documented(command: str) -> None:
-    assert f"## republish {command}" in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    (page,) = re.findall(
+        rf"\(([\w-]+\.md)#republish-{command}\)", (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    )
+    assert f"## republish {command}\n" in (ROOT / "docs" / page).read_text(encoding="utf-8")
     assert "Usage" in ok(command, "--help")
 
 

@@ -17,7 +17,12 @@ DOCS = ROOT / "docs"
 
 def site_part(name: str) -> ModuleType:
     """A file of docs/site/, loaded without mkdocs."""
-    spec = spec_from_file_location(f"site_{name}", DOCS / "site" / f"{name}.py")
+    return tool(f"site/{name}")
+
+
+def tool(name: str) -> ModuleType:
+    """A file of docs/ that makes a page."""
+    spec = spec_from_file_location(name.replace("/", "_"), DOCS / f"{name}.py")
     assert spec and spec.loader
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import secrets
 import shlex
 import subprocess
 import tomllib
@@ -72,6 +74,9 @@ def check_options(words: list[str]) -> None:
 def run(words: list[str], folder: Path) -> None:
     """Run one command in a folder that is the working directory already; installing and serving are only checked."""
     output: Path | None = None
+    if words[0] == "export":
+        _exported(words[1:])
+        return
     if ">" in words:
         words, (target,) = words[: words.index(">")], words[words.index(">") + 1 :]
         output = folder / target
@@ -118,6 +123,14 @@ def _program(words: list[str], folder: Path) -> str:
         case _:
             raise CannotRunError(" ".join(words))
     return ""
+
+
+def _exported(words: list[str]) -> None:
+    """Set a variable to random digits: `export NAME=$(openssl rand -hex 32)`."""
+    name = words[0].removesuffix("=$")
+    if words != [f"{name}=$", "(", "openssl", "rand", "-hex", words[-2], ")"]:
+        raise CannotRunError(f"export {name}")
+    os.environ[name] = secrets.token_hex(int(words[-2]))
 
 
 def _check_extras(packages: list[str]) -> None:

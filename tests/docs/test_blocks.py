@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -15,23 +17,15 @@ from docs.shell import CannotRunError, check_options, commands_of, lines_of, run
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
-LONG = {"panel.md", "story.md"}  # whole series of many releases; `make test` checks only what they name
-
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     yield Prepared(tmp_path_factory.mktemp("prepared"))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page.name, marks=[pytest.mark.long] if page.name in LONG else [])
-        for page in PAGES
-        if blocks(page)
-    ],
-)
+@pytest.mark.parametrize("page", [page.name for page in PAGES if blocks(page)])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
+@mock.patch.dict(os.environ)
 def test_the_blocks_of_a_page_run(
     page: str, prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,12 +37,6 @@ def test_the_blocks_of_a_page_run(
             _check(block) if block.reason else _run(block, given)
         except Exception as problem:
             raise AssertionError(f"{block.place}: {type(problem).__name__}: {problem}") from problem
-
-
-@pytest.mark.parametrize("page", sorted(LONG))
-def test_the_blocks_of_a_long_page_name_what_there_is(page: str) -> None:
-    for block in blocks(DOCS / page):
-        _check(block)
 
 
 def _run(block: Block, given: Given) -> None:
@@ -92,6 +80,18 @@ class TestReadingPages:
     def test_a_comment_says_why_a_block_is_not_run(self, tmp_path: Path) -> None:
         found = self.page(tmp_path, "<!-- not run: slow -->\n```sh\nx\n```\n\n```sh\ny\n```\n")
         assert [block.reason for block in found] == ["slow", ""]
+
+    def test_a_comment_makes_numbers_smaller(self, tmp_path: Path) -> None:
+        (found,) = self.page(tmp_path, "<!-- run with: 5000 -> 50; x -> y -->\n```sh\nls x 5000\n```\n")
+        assert found.text == "ls y 50"
+
+    def test_what_a_prompt_prints_is_no_command(self, tmp_path: Path) -> None:
+        (found,) = self.page(tmp_path, "a\n\n    $ republish status S\n    OK: S\n")
+        assert found.text == "$ republish status S"
+
+    def test_commands_of_cron_are_checked(self, tmp_path: Path) -> None:
+        (found,) = self.page(tmp_path, "    PATH=/bin\n    0 9 * * *  republish status S\n")
+        assert (found.text, found.reason) == ("republish status S", "cron runs it")
 
 
 class TestShell:

@@ -87,7 +87,7 @@ class Forgotten:
 
 CONSEQUENCE = (
     "Their past releases cannot be called back. Should they appear in a later view, they will be treated as newcomers: "
-    "what this series promises over several releases no longer holds between their past and their future. People who "
+    "what this series promises over several releases does not cover their old and new records together. People who "
     "were in a group with them may be less hidden than before from an adversary who knows them. Counts over all "
     "people, such as how often a value followed another, stay as they are."
 )
