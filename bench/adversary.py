@@ -3,7 +3,8 @@
 `python -m bench.adversary [census] [hospital] [wages]` publishes each series in the ledger under every publisher, as
 by default and as its paper describes it, and makes every attack on it. A cell has the share of people determined, the
 share above .9 and the mean confidence; of beliefs the gain instead of the first. Who retraces how groups were made
-looks at each release alone; here at the first one. `linear` draws fewer worlds than by default: who is determined is
+looks at each release alone, and a person counts with the highest figure; where groups are walked through, which takes
+minutes a release, in the first release alone. `linear` draws fewer worlds than by default: who is determined is
 found as thoroughly, confidence is known to some hundredths. `wages` needs `REPUBLISH_WAGES`, the folder of these data.
 `seconds` are those of the processor, of all publishes together.
 """
