@@ -65,8 +65,8 @@ class Forming:
     GATHERED: groups of one row of each value, one after the other, each around a row drawn at random and then by the
     nearest row of the next value that is left, in parts of at most `most` groups. HALVED: parts of rows are cut in two,
     of each value the lower half along one quasi-identifier to one side, until they have at most `most` rows of a value.
-    DEALT: by chance that does not look at values, so that the people of a group have its values in any way with the same
-    chance; of which values are theirs and which are counterfeits' see `Publisher.zones`.
+    DEALT: by chance that does not look at values, so that any way in which people of a group have their values is as
+    likely; of which values are theirs and which are counterfeits' see `Publisher.zones`.
     """
 
     rule: str
