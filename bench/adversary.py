@@ -26,7 +26,7 @@ from republish.attacks.results import AttackResult
 from republish.attacks.run import Target, attacked, run, target_with_views
 from republish.publishing.plausibility import MEANT
 
-PAIRS = 20
+PAIRS = 60
 COMPROMISED = 0.04
 TWO = rp.TwoTables(k=5)
 ATTACKS: dict[str, tuple[str, dict[str, Any]]] = {
