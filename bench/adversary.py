@@ -1,11 +1,13 @@
 """Every publisher against an adversary who knows the program, the calendar and the odds: docs/attacks-measured.md.
 
-`python -m bench.adversary [census] [hospital] [wages]` publishes each series in the ledger under every publisher, as
-by default and as its paper describes it, and makes every attack on it. A cell has the share of people determined, the
+`python -m bench.adversary [census] [hospital] [wages] [publisher ...]` publishes each series in the ledger under every
+publisher, or under those named (`"tau-safety, nearest"`), as by default and as its paper describes it, and makes every
+attack on it. A cell has the share of people determined, the
 share above .9 and the mean confidence; of beliefs the gain instead of the first. Who retraces how groups were made
-looks at each release alone; here at the first one. `linear` draws fewer worlds than by default: who is determined is
-found as thoroughly, confidence is known to some hundredths. `wages` needs `REPUBLISH_WAGES`, the folder of these data.
-`seconds` are those of the processor, of all publishes together.
+looks at each release alone: at all of them where people are dealt by chance, else, for a release takes minutes, at the
+first one. `linear` draws fewer worlds than by default: who is determined is found as thoroughly, confidence is known to
+some hundredths. `wages` needs `REPUBLISH_WAGES`, the folder of these data. `seconds` are those of the processor, of all
+publishes together.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from bench.views import BLIND, Views, generated, told_apart, wages
 from republish.attacks.linear import Budget, linear
 from republish.attacks.results import AttackResult
 from republish.attacks.run import Target, attacked, run, target_with_views
+from republish.publishers.contract import DEALT
 from republish.publishing.plausibility import MEANT
 
-PAIRS = 20
+SERIES = ("census", "hospital", "wages")
+PAIRS = 60
 COMPROMISED = 0.04
 TWO = rp.TwoTables(k=5)
 ATTACKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -70,7 +74,7 @@ def line(views: Views, name: str, form: rp.TwoTables | None, publisher: Any, fol
             done.append(series.publish(file, meant=MEANT))
         except rp.CannotPublish:
             return f"| {views.name} | {name} | refuses release {len(done) + 1} |"
-        if len(done) == 1:
+        if len(done) == 1 and not _dealt(publisher):
             paused = time.process_time()
             cells = {
                 column: _cell(series, views, column) for column in ATTACKS if column.startswith(RETRACING)
@@ -83,6 +87,11 @@ def line(views: Views, name: str, form: rp.TwoTables | None, publisher: Any, fol
         f"| {views.name} | {name} | {' | '.join(found)} | {', '.join(told_apart(views, publisher, PAIRS))} | "
         f"{done[-1].measures.penalty:.3f} | {shares[0]:.1%} | {shares[1]:.1%} | {seconds:.0f} |"
     )
+
+
+def _dealt(publisher: Any) -> bool:
+    """Whether chance deals people, so that all releases are quickly retraced."""
+    return publisher.forming is not None and publisher.forming.rule == DEALT
 
 
 def _cell(series: rp.Series, views: Views, column: str) -> str:
@@ -108,7 +117,9 @@ def _solved(target: Target, adversary: rp.Adversary) -> AttackResult:
 
 
 def main(names: list[str]) -> None:
-    """All lines, or those of the series that are named."""
+    """All lines, or those of the series and publishers that are named."""
+    series = [name for name in names if name in SERIES]
+    labels = [name for name in names if name not in SERIES]
     columns = [
         "series",
         "publisher",
@@ -120,13 +131,15 @@ def main(names: list[str]) -> None:
         "CPU seconds",
     ]
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
-    for name in names or ("census", "hospital", "wages"):
+    for name in series or SERIES:
         if name == "wages" and "REPUBLISH_WAGES" not in os.environ:
             print("| wages | left out: REPUBLISH_WAGES does not name its folder |")
             continue
         with TemporaryDirectory() as folder:
             views = wages() if name == "wages" else generated(name, Path(folder) / "data")
             for number, (label, form, publisher) in enumerate(publishers(views)):
+                if labels and label not in labels:
+                    continue
                 print(line(views, label, form, publisher, Path(folder) / f"series{number}"), flush=True)
 
 

@@ -2,7 +2,8 @@
 
 `python -m bench.membership [census] [hospital]` runs every publisher that keeps signatures on a generated series (seed
 7), nothing written: certainty penalty of the first release and over all, counterfeits over all rows, and in how many of
-forty pairs of releases 1 and 2 the swap test tells two people of a group apart.
+sixty pairs of release 1, and of sixty of newcomers and as many of others of release 2, the swap test tells two people
+of a group apart.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from republish.release.release import build_release
 from republish.secret import Secret
 
 SECRET = Secret.from_text("ab" * 32)
-PAIRS = 40
+PAIRS = 60
 HEADING = (
     "| series | publisher | membership | zone | penalty, first | mean | counterfeits, first | mean | told apart, "
     "releases 1 and 2 | releases | s |\n|---|---|---|---|---|---|---|---|---|---|---|"

@@ -1,7 +1,8 @@
 """What a publisher's choices say of values in large series: the swap test, for the table of docs/choices.md.
 
-`python -m bench.swap [census] [hospital]` exchanges the values of forty pairs in each of the releases 1 and 2 (6,000
-and 5,000 rows, seed 7) under every publisher, as its paper describes it and by default, and publishes again.
+`python -m bench.swap [census] [hospital]` exchanges the values of sixty pairs in release 1, and in release 2 of sixty
+pairs of newcomers and as many of others (6,000 and 5,000 rows, seed 7) under every publisher, as its paper describes it
+and by default, and publishes again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import republish as rp
 from bench.views import BLIND, Views, generated, told_apart
 from republish.publishers import Publisher
 
-PAIRS = 40
+PAIRS = 60
 
 
 def publishers(views: Views) -> Iterator[tuple[str, Publisher]]:

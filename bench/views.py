@@ -86,11 +86,18 @@ def wages() -> Views:
 
 
 def told_apart(views: Views, publisher: Any, pairs: int) -> list[str]:
-    """Of how many pairs who exchanged their values an adversary tells who is who, in the first two releases."""
+    """Of how many pairs who exchanged their values an adversary tells who is who, in the first two releases.
+
+    Of the second one, of all pairs and of newcomers.
+    """
     secret, known, first = Secret.from_text("ab" * 32), None, []
     for file in views.files[:2]:
         view = rp.read_view(file, views.schema, known)
         known = view.values
         first.append(view.pseudonymous(secret))
     found = swap_test(Replay(publisher, secret), first, pairs)
-    return [f"{one.told_apart} of {one.pairs}" for one in found]
+    return [
+        f"{one.told_apart} of {one.pairs}"
+        + (f" (newcomers {one.new_told_apart} of {one.new_pairs})" if one.new_pairs < one.pairs else "")
+        for one in found
+    ]

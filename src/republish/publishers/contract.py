@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from republish.arrays import BoolArray
+from republish.arrays import BoolArray, IntArray
 from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.inference import Reasoning
@@ -65,7 +65,8 @@ class Forming:
     GATHERED: groups of one row of each value, one after the other, each around a row drawn at random and then by the
     nearest row of the next value that is left, in parts of at most `most` groups. HALVED: parts of rows are cut in two,
     of each value the lower half along one quasi-identifier to one side, until they have at most `most` rows of a value.
-    DEALT: by chance that does not look at values, so that all worlds that a release allows are as likely as each other.
+    DEALT: by chance that does not look at values, so that any way in which people of a group have their values is as
+    likely; of which values are theirs and which are counterfeits' see `Publisher.zones`.
     """
 
     rule: str
@@ -138,6 +139,13 @@ class Publisher(ABC):
     @property
     def forming(self) -> Forming | None:
         """How people are put together, for attacks by who knows the program; `None` where that is not told."""
+        return None
+
+    def zones(self, view: Microdata, memory: Memory) -> IntArray | None:
+        """Return the zone of every row where one value of each bucket of a zone has no counterfeit, else `None`.
+
+        A bucket is all groups of a zone with the same values, each once.
+        """
         return None
 
     @property

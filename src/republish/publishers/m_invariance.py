@@ -21,11 +21,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from republish.arrays import BoolArray, IntArray
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.memory import Memory
 from republish.microdata import Microdata
-from republish.publishers._buckets.buckets import FillOptions, fill_buckets, halved, recall
+from republish.publishers._buckets.buckets import FillOptions, Past, fill_buckets, halved, recall
 from republish.publishers._buckets.dealing import Deal
 from republish.publishers._signatures import SignaturePublisher
 from republish.publishers.contract import HALVED, Division, Forming, KeptSignatures
@@ -76,6 +77,12 @@ class MInvariance(SignaturePublisher):
     def series_promises(self) -> tuple[str, ...]:
         return (f"m-invariance={self.m}",)
 
+    def zones(self, view: Microdata, memory: Memory) -> IntArray | None:
+        if not self.deals:
+            return None
+        keeps = _keeping(view, recall(view, memory))
+        return Deal.eligible(view, memory, keeps, self.zone_size, self.m).zone
+
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.
 
@@ -84,8 +91,14 @@ class MInvariance(SignaturePublisher):
             LedgerError: the memory contradicts itself or the view.
         """
         past = recall(view, memory)
-        keeps = past.present & (past.code == view.codes)
+        keeps = _keeping(view, past)
         if self.deals:
             deal = Deal.eligible(view, memory, keeps, self.zone_size, self.m)
             return deal.grouping(deal.filled(past, self.m, rng, FillOptions()))
         return halved(view, fill_buckets(view, past, keeps, self.m, rng))
+
+
+def _keeping(view: Microdata, past: Past) -> BoolArray:
+    """Who keeps the old signature."""
+    kept: BoolArray = past.present & (past.code == view.codes)
+    return kept

@@ -49,7 +49,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from republish.arrays import BoolArray
+from republish.arrays import BoolArray, IntArray
 from republish.errors import PolicyError
 from republish.grouping import Grouping
 from republish.memory.cohort_stays import continued
@@ -228,6 +228,11 @@ class TauSafety(SignaturePublisher):
                 "in one table, or one with cohorts"
             )
         return self.remember(view, grouping, memory)
+
+    def zones(self, view: Microdata, memory: Memory) -> IntArray | None:
+        if self.whole or not self.deals:
+            return None
+        return Deal.of(view, memory, self._keeping(view, recall(view, memory))[0], self.zone_size).zone
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
         """Return groups of all rows and the counterfeits that keep the signatures.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,12 @@ from republish.attacks import (
     target_with_views,
 )
 from republish.attacks.replaying.replay import Replay
-from republish.attacks.replaying.swap import swap_newcomers
+from republish.attacks.replaying.swap import swap_newcomers, swap_test
 from republish.errors import LimitBroken
 from republish.gate.limits import Gate
+from republish.grouping import Grouping
 from republish.memory.memory import Memory
-from republish.microdata import read_view
+from republish.microdata import Microdata, read_view
 from republish.publishers import Publisher
 
 VIEWS = [people(36, 3, 1), people(42, 3, 1)]
@@ -99,6 +101,34 @@ def test_newcomers_who_are_dealt_by_chance_are_told_apart_by_no_coupling_of_it()
     assert found["random"] == ToldApart(36, 0.0)
     assert isinstance(found["nearest"], ToldApart)
     assert found["nearest"].told_apart > 0.2
+
+
+@dataclass(frozen=True)
+class OneGroup(Publisher):
+    """Everyone in one group, with a counterfeit of the youngest one's value."""
+
+    name = "one group"
+    requirements = ()
+
+    def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
+        youngest = view.codes[[int(np.argmin(view.points[0]))]]
+        return Grouping(np.zeros(view.rows, np.int32), np.zeros(1, np.int32), youngest.astype(np.int32))
+
+
+def test_values_of_counterfeits_tell_pairs_apart() -> None:
+    view = read_view(VIEWS[0], SCHEMA).pseudonymous(SECRET)
+    replay = Replay(OneGroup(), SECRET)
+    found = swap_newcomers(replay, view, Memory.empty(), np.random.default_rng)
+    assert isinstance(found.overall, ToldApart)
+    assert found.overall.told_apart > 0.0
+
+
+def test_newcomers_are_drawn_apart_from_others() -> None:
+    first = read_view(VIEWS[0], SCHEMA)
+    views = [one.pseudonymous(SECRET) for one in (first, read_view(VIEWS[1], SCHEMA, first.values))]
+    one, two = swap_test(Replay(TauSafety(m=3), SECRET), views, pairs=4)
+    assert (one.pairs, one.new_pairs) == (4, 4)
+    assert (two.pairs, two.new_pairs) == (8, 4)  # six people are new
 
 
 def test_no_more_pairs_are_tried_than_decide() -> None:

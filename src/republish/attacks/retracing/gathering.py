@@ -8,7 +8,8 @@ anywhere and grow colder, and what the walks disagree on is said to be unsettled
 
 What is granted: who is in which group, quasi-identifiers, and, where worlds are drawn, in which value a bucket has no
 rows of nobody. Each release is looked at alone, and newcomers' way into a bucket is not. Where people are dealt by
-chance that does not look at values all worlds are alike, and a group's shares are all there is to know.
+chance that does not look at values, heights of buckets say what there is to know beside a group's shares: see
+`full_values`.
 """
 
 from __future__ import annotations

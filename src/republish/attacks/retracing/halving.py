@@ -7,7 +7,7 @@ every world, a way to hand out the values of each group to its members, whether 
 
 What is granted: who is in which group, quasi-identifiers, and the tree of cuts, which groups went which way along which
 quasi-identifier; she would have to guess it from the groups. Each release is looked at alone. Where people are dealt by
-chance that does not look at values all worlds are alike.
+chance that does not look at values, heights of buckets say what there is to know: see `full_values`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from republish.arrays import BoolArray, IntArray
 from republish.attacks.history import History
 from republish.attacks.matching.sightings import require_views
 from republish.attacks.retracing.shares import Shares
+from republish.attacks.retracing.zones import zones_of_releases
 from republish.attacks.source import Source
 from republish.errors import PolicyError
 from republish.microdata import Microdata, read_view
-from republish.publishers.contract import Forming
+from republish.publishers.contract import DEALT, Forming
 from republish.secret import pseudonym_texts
 
 
@@ -24,12 +26,14 @@ from republish.secret import pseudonym_texts
 class Trace:
     """One release: its raw view, whose every row is, and how people were put together, `None` where nobody knows.
 
+    `zone` is that of every row where people were dealt in zones in which one value of each bucket has no counterfeit.
     `found` keeps what was found for whom she knows: a release is looked at alone, so later ones change nothing.
     """
 
     view: Microdata
     person: IntArray
     forming: Forming | None
+    zone: IntArray | None = None
     found: dict[bytes, Shares] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -44,6 +48,13 @@ class AlikeGroups:
     entry: IntArray
     row: IntArray
     code: IntArray
+
+    def by_zone(self, zone: IntArray) -> Iterator[AlikeGroups]:
+        """The buckets of every zone, where `zone` is that of the rows of the view."""
+        of_group = np.where(self.row >= 0, zone[self.row], -1).max(axis=1)
+        for number in np.unique(of_group):
+            here = of_group == number
+            yield AlikeGroups(self.entry[here], self.row[here], self.code)
 
     @property
     def single(self) -> bool:
@@ -61,16 +72,19 @@ def traces_of(series: Source, history: History, views: Sequence[Any] | None) -> 
     assert views is not None
     assert history.names is not None
     index = history.names.to_frame("person").with_row_index("index")
-    found = []
-    for number, (raw, record) in enumerate(zip(views, series.records, strict=True), start=1):
+    read = []
+    for number, raw in enumerate(views, start=1):
         view = raw if isinstance(raw, Microdata) else read_view(raw, series.schema, series.values_at(number))
         view = view if view.people is not None else view.pseudonymous(series.secret())
         assert view.people is not None
         names = pseudonym_texts(view.people).to_frame("person")
         place = names.join(index, on="person", how="left", maintain_order="left")["index"]
-        person = place.cast(pl.Int64).fill_null(-1).to_numpy()
-        found.append(Trace(view, person, None if record.adopted else series.publisher.forming))
-    return tuple(found)
+        read.append((view, place.cast(pl.Int64).fill_null(-1).to_numpy()))
+    forming = [None if record.adopted else series.publisher.forming for record in series.records]
+    zones: Iterable[IntArray | None] = repeat(None)
+    if history.truth is not None and all(one is not None and one.rule == DEALT for one in forming):
+        zones = zones_of_releases(series.publisher, series.secret(), history, read)
+    return tuple(Trace(*one, rule, zone) for one, rule, zone in zip(read, forming, zones, strict=False))
 
 
 def buckets(history: History, number: int, trace: Trace) -> Iterator[AlikeGroups]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray, Int64Array
 from republish.attacks.history import History
+from republish.attacks.retracing.full_values import full_value_odds
 from republish.attacks.retracing.shares import RetracedFindings, Shares, dealt, findings
 from republish.attacks.retracing.traces import AlikeGroups, Trace, buckets, known_entries
 from republish.spatial.threads import side_by_side
@@ -109,6 +110,8 @@ def _release(
 ) -> Shares:
     """The shares of one release."""
     shares = dealt(history, number, known)
+    if trace.zone is not None:
+        _weigh_full_values(shares, history, number, trace, known)
     if trace.forming is None or trace.forming.rule != rule:
         return shares
     first = history.member_start[history.group_start[number]]
@@ -124,6 +127,25 @@ def _release(
         else:
             shares.put(who, *odds)
     return shares
+
+
+def _weigh_full_values(shares: Shares, history: History, number: int, trace: Trace, known: BoolArray) -> None:
+    """Weigh what heights of buckets say of people who were dealt."""
+    assert trace.zone is not None
+    first = history.member_start[history.group_start[number]]
+    for alike in buckets(history, number, trace):
+        for groups in alike.by_zone(trace.zone) if alike.single else ():
+            world = true_world(history, groups)
+            full = (groups.entry.ravel()[world] >= 0).all(axis=0)
+            fixed = known_entries(history, groups, known)
+            if full.all() or not full.any() or len(world) < 2 or (fixed == (groups.entry >= 0)).all():
+                continue
+            who = groups.entry[groups.entry >= 0] - first
+            odds = full_value_odds(groups, fixed, world)
+            if odds is None:
+                shares.unsettled[who] = True
+            else:
+                shares.put(who, *odds, np.zeros(len(who), dtype=np.bool_))
 
 
 def counted(weight: FloatArray) -> Odds:
