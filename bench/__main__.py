@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import beliefs, generators, mondrian, orders, penalty_tree, publish, releases, serial
+from bench import beliefs, generators, large, mondrian, orders, penalty_tree, publish, releases, serial
 
 full = "--full" in sys.argv
 generators.main()
@@ -13,5 +13,7 @@ orders.main(full)
 penalty_tree.main(full)
 publish.main(full)
 serial.main(full)
+if full:
+    large.main()
 releases.main()
 beliefs.main(full)

@@ -13,9 +13,9 @@ from pathlib import Path
 from republish import Series, TauSafety, read_schema
 from republish.cli.inspection import history
 from republish.datasets import census
-from republish.datasets.census import Protocol
+from republish.datasets.census import Experiment
 
-WEEKS = Protocol(rows=5_000, views=120, insert=250, delete=350, update=300, reinsert=100)
+WEEKS = Experiment(rows=5_000, views=120, insert=250, delete=350, update=300, reinsert=100)
 ROUNDS = 3
 
 

@@ -13,14 +13,14 @@ import polars as pl
 from bench.publish import PeakMemory
 from republish import CorSplit, MInvariance, Series, TauSafety, read_schema
 from republish.datasets import PRESETS, census
-from republish.datasets.census import Protocol
+from republish.datasets.census import Experiment
 from republish.publishers import Publisher
 
-STEADY = Protocol(rows=60_000, views=20, insert=3_000, delete=4_000, update=4_000, reinsert=1_000)
+STEADY = Experiment(rows=60_000, views=20, insert=3_000, delete=4_000, update=4_000, reinsert=1_000)
 """The thesis's protocol with as many people leaving as coming, so that growth is that of the history alone."""
 
 
-def run(name: str, publisher: Publisher, protocol: Protocol, releases: int) -> None:
+def run(name: str, publisher: Publisher, protocol: Experiment, releases: int) -> None:
     """Publish the first releases of a protocol, all phases and checks included, and print what each costs."""
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = Path(name_of_folder)

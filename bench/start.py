@@ -36,6 +36,20 @@ SERIES = {
 }
 
 
+VIEWS = ("--from", "data/views/001.csv", "--from", "data/views/002.csv")
+COMMANDS = {
+    "show": ("show", "now", "1"),
+    "history": ("history", "now"),
+    "verify": ("verify", "now"),
+    "read": ("read", "now/releases/0001"),
+    "query": ("query", "now", "2"),
+    "measure": ("measure", "now", "--truth", "data/views"),
+    "attack": ("attack", "now"),
+    "report": ("report", "now", "-o", "report.html"),
+}
+"""What is measured of the series that was published last, of two releases."""
+
+
 class Cost(NamedTuple):
     cpu: float
     wall: float
@@ -104,6 +118,11 @@ class Bench:
             flush=True,
         )
 
+    def demo(self) -> Cost:
+        """What the whole demo costs."""
+        shutil.rmtree(self.folder / "demo", ignore_errors=True)
+        return self.run("demo", "--out", "demo")
+
     def publish(self, name: str) -> Cost:
         """What the first release of a fresh series costs."""
         shutil.rmtree(self.folder / "now", ignore_errors=True)
@@ -138,12 +157,20 @@ def measure(bench: Bench, publishers: Sequence[str]) -> None:
     for name in publishers:
         make(name)
     bench.measure("init", lambda: make(publishers[0]))
+
+    def chosen() -> Cost:
+        shutil.rmtree(bench.folder / "chosen", ignore_errors=True)
+        return bench.run("init", "chosen", "--schema", "data/schema.toml", *VIEWS, "--yes")
+
+    bench.measure("init --from, publishers compared", chosen)
     for name in publishers:
         bench.measure(f"publish, {name}", lambda name=name: bench.publish(name))
     bench.run("publish", "now", "data/views/002.csv", "--as-of", "2026-01-08")
-    for command in ("show now 1", "history now", "verify now", "attack now", "report now -o report.html"):
-        bench.measure(command.split()[0], lambda command=command: bench.run(*command.split()))
+    for name, command in COMMANDS.items():
+        bench.measure(name, lambda command=command: bench.run(*command))
     bench.measure("serve, until it answers", bench.served)
+    bench.measure("demo", bench.demo)
+    bench.measure("warm", lambda: bench.run("warm"))
 
 
 def main() -> None:

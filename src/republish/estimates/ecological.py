@@ -19,6 +19,7 @@ import numpy as np
 
 from republish.arrays import BoolArray, FloatArray
 from republish.errors import PolicyError
+from republish.estimates.distributions import gamma_share
 from republish.estimates.observations import Observations
 
 _TURNS = 40
@@ -40,10 +41,8 @@ class BatchLine(NamedTuple):
         """Whether batches scatter as those do that were made in the way that the method assumes."""
         if self.freedom < _FEWEST:
             return False
-        from scipy.special import gammaincinv
-
-        least, most = (2 * gammaincinv(self.scattered / 2, q) / self.scattered for q in (_RARE, 1 - _RARE))
-        return bool(least <= self.dispersion <= most)
+        share = gamma_share(self.scattered / 2, self.dispersion * self.scattered / 2)
+        return _RARE <= share <= 1 - _RARE
 
 
 class _Batches(NamedTuple):

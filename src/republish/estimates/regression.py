@@ -28,6 +28,7 @@ from republish.errors import PolicyError
 from republish.estimates.bins import bins_of, cell_shares, density_of, span_of
 from republish.estimates.bounds import coefficient_bounds
 from republish.estimates.design import part_of
+from republish.estimates.distributions import t_quantile
 from republish.estimates.ecological import BatchLine, aggregate, inverse, inverse_of
 from republish.estimates.em import fit
 from republish.estimates.formula import Formula, read_formula
@@ -176,11 +177,9 @@ def _line(asked: _Asked, method: str) -> BatchLine:
 
 
 def _on_batches(asked: _Asked, method: str, line: BatchLine) -> Regression:
-    from scipy.special import stdtrit
-
     if not line.believable:
         return asked.result(method, line.coefficients, None, 0.0, _NOT_BORNE_OUT[method])
-    wide = float(stdtrit(line.freedom, 0.975))
+    wide = t_quantile(line.freedom, 0.975)
     return asked.result(method, line.coefficients, line.errors, wide, _BORNE_OUT[method])
 
 
