@@ -329,9 +329,9 @@ def test_attack_says_what_adversaries_find_out(published: Path) -> None:
     assert [result["attack"] for result in found["attacks"]] == ["intersection", "tau"]  # type: ignore[index,attr-defined]
     assert found["attacks"][1]["overall"]["people"] > 300  # type: ignore[index]
     text = ok("attack", published / "series", "--compromised", "0.1")
-    for name in ("intersection", "tau", "compromised", "historical", "vulnerable"):
+    for name in ("intersection", "tau", "compromised", "historical", "counterfeits"):
         assert name in text
-    assert "hc-unsafe" not in text
+    assert "vulnerable" not in text and "hc-unsafe" not in text  # mondrian promises nothing of signatures
     refused = typed("attack", published / "series", "--attack", "magic")
     assert refused.returncode == 2
     assert "there are intersection, tau" in refused.stderr
