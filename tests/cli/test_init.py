@@ -153,6 +153,20 @@ def test_value_blind_by_hand_is_in_two_tables_and_another_publisher_in_one(hospi
     assert "why:" not in done.output and "form" not in settings(hospital_views)
 
 
+@pytest.mark.parametrize(
+    ("publisher", "words"),
+    [
+        ("value-blind", "value-blind cannot count them: begin with --publisher tau-safety"),
+        ("tau-safety", "Take them in first, oldest first: republish adopt"),
+    ],
+)
+def test_init_says_what_to_do_with_releases_that_were_made_before(
+    hospital_views: Path, publisher: str, words: str
+) -> None:
+    done = init_hospital(hospital_views, "--publisher", publisher)
+    assert f"were releases of this table handed out before? {words}" in done.stdout
+
+
 @pytest.mark.parametrize(("way", "warned"), [("random", False), ("nearest", True)])
 def test_init_warns_of_membership_by_distance(hospital_views: Path, way: str, warned: bool) -> None:
     done = init_hospital(hospital_views, "--publisher", "tau-safety", "-p", f"membership={way}")

@@ -101,9 +101,9 @@ def test_a_method_for_one_table_is_none_for_a_series(tmp_path: Path, attacked: A
     one = facts_of(make(tmp_path / "one", 1, alone))
     assert signing(one, [attacked])["mark"] == "holds"
     two = replace(one, releases=[*one.releases, *one.releases])
-    assert (
-        "mondrian promises nothing over a series, and 2 releases are out." in signing(two, [attacked])["why"]
-    )
+    found = signing(two, [attacked])
+    assert "mondrian promises nothing over a series, and 2 releases are out." in found["why"]
+    assert "`republish init NEW --schema one --publisher tau-safety`" in found["next"][0]
 
 
 def test_the_report_has_the_title_of_the_series_and_who_answers_for_it(series: Series) -> None:

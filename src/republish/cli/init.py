@@ -288,7 +288,21 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
     secret = folder / "private" / "secret.key"
     place = secret if secret.is_file() else f"that of {VARIABLE}, which no backup holds"
     say(f"the secret is {place}: keep it, and a copy of it, to yourselves")
+    say(_on_earlier_releases(policy.publisher, folder))
     say(f"next: republish publish {folder} VIEW.csv")
+
+
+def _on_earlier_releases(publisher: Publisher, folder: Path) -> str:
+    """What to do where the table was published before there was this series."""
+    if publisher.keeps_counts:
+        return (
+            f"were releases of this table handed out before? {publisher.name} cannot count them: begin with "
+            "--publisher tau-safety and take them in with republish adopt (docs/adopt.md)"
+        )
+    return (
+        "were releases of this table handed out before? Take them in first, oldest first: "
+        f"republish adopt {folder} TABLE --view VIEW"
+    )
 
 
 def _ask(proposal: Any) -> Any:

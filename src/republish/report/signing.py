@@ -18,6 +18,7 @@ from republish.report.sentences import (
     limit_of,
     strongest_first,
 )
+from republish.schema.amendments import new_series
 from republish.show.numbers import percent
 
 _TITLES = {
@@ -119,7 +120,7 @@ def _of_method(facts: SeriesFacts) -> list[VerdictReason]:
             BROKEN,
             f"{facts.publisher['name']} promises nothing over a series, and {len(facts.releases)} releases are out.",
             "Publish no further release in this way. Begin a series that protects all releases together, and adopt "
-            "these into it: `republish init`, `republish adopt`.",
+            f"these into it, with the raw views that they were made of: {new_series(facts.name)}.",
         )
     ]
 
