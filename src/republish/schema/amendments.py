@@ -15,7 +15,9 @@ from typing import Any
 from republish.schema.column_names import listed
 
 DROP, RENAME, ABSENT, RECODE = "drop", "rename", "absent", "recode"
-_ADOPT = "`republish adopt NEW TABLE --view VIEW` for each (of two tables, `adopt NEW PEOPLE VALUES --view VIEW`)"
+_ADOPT = (
+    "`republish adopt NEW TABLE --view VIEW` for each (of two tables, `adopt NEW PEOPLE VALUES --view VIEW`)"
+)
 
 
 def new_series(schema: str = "FILE") -> str:

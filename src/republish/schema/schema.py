@@ -202,7 +202,9 @@ class Schema:
         if self.amended.series is not None:
             ways = self.amended.remedies(unlabelled, absent, self.may_be_absent)
             if unlabelled:
-                ways += f". To publish it, begin a new series and adopt the releases of this one: {new_series()}"
+                ways += (
+                    f". To publish it, begin a new series and adopt the releases of this one: {new_series()}"
+                )
             return f"Correct the view; or {ways}" if ways else "Give a view that has them"
         if not unlabelled:
             return "Give a table that has them, or take them out of the schema"
