@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,12 @@ def test_what_a_person_answers_stands_against_the_files(client: Any, tmp_path: P
     assert make(client, given, **{"answer.change": "yes"}).status_code == 303
     made = Series.open(tmp_path / "made")
     assert parameters_of(made.publisher)["batches"] == "open"
+
+
+def test_the_page_after_says_where_no_gate_could_be_set(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("republish.tune.recommended_gate"), "determined", lambda *_: 0.2)
+    page = client.get(make(client, [weekly(0, "others")]).headers["location"]).text
+    assert "No gate is recommended: 20.0% of the people are found out" in page
+    assert Series.open(tmp_path / "made").gate is None

@@ -20,7 +20,7 @@ from republish.tune.situation import QUESTIONS, USUAL, Question
 from republish.web import DeskError, NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
-from republish.web.request_models import RECOMMENDED, USUAL_GATE
+from republish.web.request_models import NO_GATE, RECOMMENDED, USUAL_GATE
 
 ROLES = (
     ("identifier", "identifier: names a person"),
@@ -215,10 +215,10 @@ def _answers(form: FormData) -> dict[str, str]:
     return {name: word for name, word in given.items() if word not in ("", _AS_FILES)}
 
 
-def _gate(form: FormData) -> str | dict[str, Any] | None:
-    """The gate that was asked for; with neither of its limits given, the one that was tried."""
+def _gate(form: FormData) -> str | dict[str, Any]:
+    """The gate that was asked for; with neither of its limits given, one that is tried."""
     if "gate" not in form:
-        return None
+        return NO_GATE
     said = {
         "max_determined": ("max_determined", "the share of people determined"),
         "compromised": ("gate_compromised", "the share of people whom the adversary knows already"),
