@@ -26,7 +26,7 @@ from republish.ledger.lock import AT_ONCE, Patience
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
-from republish.policy import Policy, read_policy, report_fields
+from republish.policy import Policy, read_policy, report_fields, situation_answers
 from republish.publishers import Publisher
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
@@ -79,6 +79,7 @@ class Series:
         form: TwoTables | str | None = None,
         expect: Expect | None = None,
         report: Mapping[str, str] | None = None,
+        situation: Mapping[str, bool] | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
@@ -87,15 +88,20 @@ class Series:
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
         `expect` says how far a view may differ from the last one; without it the usual limits are written down.
         `report` is what is said in the disclosure report: title, purpose, recipients, legal_basis, decided_by,
-        signed_by, contact; [report] of series.toml has it, and may be edited later.
+        signed_by, contact; [report] of series.toml has it, and may be edited later. `situation` are the answers by
+        which the publisher was chosen (`republish.recommend(...).answers.given()`): by them the report
+        asks for attacks.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
         said = report_fields(report or {}, "report")
+        answers = situation_answers(situation or {}, "situation")
         limits = expect or Expect()
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, limits, said)
+        policy = Policy(
+            schema, publisher, chosen, one_table, ledger, gate, place, tables, limits, said, answers
+        )
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod

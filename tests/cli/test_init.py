@@ -240,6 +240,8 @@ def test_answers_are_given_by_options(people: Path) -> None:
     document = json.loads(done.output)
     assert document["publisher"] == "mondrian"
     assert document["recommended"]["answers"]["again"] == "no" and document["recommended"]["compared"] == []
+    kept = tomllib.loads((people / "r" / "series.toml").read_text())["situation"]
+    assert kept == {"again": False, "change": True, "back": True, "order": False, "one_table": False}
 
 
 @pytest.mark.parametrize(

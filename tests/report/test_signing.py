@@ -65,6 +65,21 @@ def test_attacks_that_were_not_made_are_named(facts: SeriesFacts, attacked: Asse
     )
 
 
+def test_where_values_follow_each_other_who_knows_how_must_have_attacked(
+    facts: SeriesFacts, attacked: Assessment
+) -> None:
+    ordered = replace(facts, situation={"order": True})
+    without = replace(attacked, left_out={"joint": "it needs to know how values follow each other"})
+    found = signing(ordered, [without])
+    assert found["title"] == "Cannot be signed yet"
+    assert "no attack by somebody who knows it was made" in found["why"][0]
+    assert "`republish learn KNOWLEDGE VIEW.csv ... --schema weekly`" in found["next"][0]
+    assert "`republish attack weekly --knowledge KNOWLEDGE --compromised 0.04 --keep`" in found["next"][0]
+    joint = replace(attacked, found=attacked.found | {"joint": attacked.found["tau"]})
+    assert signing(ordered, [joint])["title"] == "Can be signed"
+    assert signing(replace(facts, situation={"order": False}), [without])["title"] == "Can be signed"
+
+
 def test_where_nobody_is_found_it_can_be_signed(facts: SeriesFacts, attacked: Assessment) -> None:
     found = signing(facts, [attacked])
     assert found["title"] == "Can be signed"

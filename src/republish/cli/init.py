@@ -259,6 +259,7 @@ def init(
         store=options.store,
         form=form,
         report=said.given(),
+        situation=(answers if advice is None else advice.answers).given(),
     )
     if as_json:
         promises = made.policy.promises

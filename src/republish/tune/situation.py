@@ -97,8 +97,11 @@ class Answers:
 
     def otherwise(self, usual: Answers) -> Answers:
         """These answers, and those of `usual` where there is none."""
-        given = {name: answer for name, answer in asdict(self).items() if answer is not None}
-        return Answers(**(asdict(usual) | given))
+        return Answers(**(asdict(usual) | self.given()))
+
+    def given(self) -> dict[str, bool]:
+        """The answers that there are, by name."""
+        return {name: answer for name, answer in asdict(self).items() if answer is not None}
 
     def words(self) -> dict[str, str]:
         """The answers as they are typed."""

@@ -209,8 +209,16 @@ class Desk(AmendingDesk):
             advice, publisher, dict(parameters or {}), require, form, schema
         )
         tried = request_models.gate_of(gate, (made, tables), schema, views, advice)
+        situation = {} if advice is None else advice.answers.given()
         series = Series.create(
-            root, schema, made, one_table=one_table, gate=tried.gate, form=tables, report=report
+            root,
+            schema,
+            made,
+            one_table=one_table,
+            gate=tried.gate,
+            form=tables,
+            report=report,
+            situation=situation,
         )
         series.ledger.close()
         self._note_upload(name, view)

@@ -100,6 +100,7 @@ def test_the_desk_recommends_what_the_command_does(
     made = Series.open(tmp_path / "made")
     answers, _ = situation_of(given, made.schema)
     assert client.app.state.desk.advice("made")["answers"] == answers.words()
+    assert made.policy.situation == answers.given()  # by which the report asks for attacks
     if kind == "stages":
         assert answers.order
     else:
