@@ -27,7 +27,7 @@ from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
 from republish.policy import Policy, read_policy, report_fields, situation_answers
-from republish.publishers import Publisher
+from republish.publishers import Publisher, publisher_of
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
 from republish.publishing.policy_record import (
@@ -40,6 +40,7 @@ from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
 from republish.schema import Amendments, Schema
+from republish.schema.files import schema_of
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.amended import read_codes
 from republish.sources.identifiers import normal_texts
@@ -68,8 +69,8 @@ class Series:
     def create(
         cls,
         root: str | Path,
-        schema: Schema,
-        publisher: Publisher,
+        schema: Schema | str | Path,
+        publisher: Publisher | str,
         *,
         seed: int | None = None,
         ledger: str | None = None,
@@ -83,6 +84,7 @@ class Series:
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
+        The schema may be the path of a file, or of a series; the publisher a name, with its usual parameters.
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
@@ -99,8 +101,9 @@ class Series:
         said = report_fields(report or {}, "report")
         answers = situation_answers(situation or {}, "situation")
         limits = expect or Expect()
+        columns, method = schema_of(schema), publisher_of(publisher)
         policy = Policy(
-            schema, publisher, chosen, one_table, ledger, gate, place, tables, limits, said, answers
+            columns, method, chosen, one_table, ledger, gate, place, tables, limits, said, answers
         )
         return cls(root, policy, create_folder(root, policy))
 

@@ -83,6 +83,7 @@ def test_where_values_follow_each_other_who_knows_how_must_have_attacked(
 def test_where_nobody_is_found_it_can_be_signed(facts: SeriesFacts, attacked: Assessment) -> None:
     found = signing(facts, [attacked])
     assert found["title"] == "Can be signed"
+    assert "set one with `republish amend weekly --gate recommended`." in found["next"][0]
     assert "determines nobody of 65 people, and is at most 0.30 sure of anybody." in found["why"][1]
     assert "" not in found["why"]
 
@@ -192,7 +193,7 @@ def test_usefulness_is_said_in_words(facts: SeriesFacts) -> None:
 def test_a_release_of_an_earlier_version_says_that_it_was_not_measured(facts: SeriesFacts) -> None:
     assert facts.last is not None
     said = for_analysts(replace(facts, releases=[replace(facts.last, usefulness=None)]))
-    assert said == {"sentences": [NOT_MEASURED], "tables": []}
+    assert said == {"sentences": [NOT_MEASURED.format(series="weekly")], "tables": []}
 
 
 def test_what_was_independent_before_is_not_lost() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -24,6 +25,7 @@ from republish.publishing.plausibility import spelled_alike
 from republish.release.forms import TwoTables
 from republish.requirements import parse_requirements
 from republish.schema import Schema
+from republish.schema.files import schema_of
 from republish.show.promises import words_on_spelling
 from republish.tune.batch_search import LATE, BatchSearch
 from republish.tune.compare import ComparedPublisher, TriedPolicy, compare
@@ -92,8 +94,8 @@ class Recommendation:
 
 
 def recommend(
-    views: Sequence[Any],
-    schema: Schema,
+    views: Any,
+    schema: Schema | str | Path,
     progress: Progress | None = None,
     form: TwoTables = _FORM,
     answers: Answers | None = None,
@@ -101,12 +103,15 @@ def recommend(
 ) -> Recommendation:
     """What suits a series that goes on like these raw views, oldest first; one or none will do.
 
+    A view that stands alone needs no list, and the schema may be the path of a file.
     `form` is that of the two tables in which counts are measured. `answers` say of the situation what the views do not,
     or otherwise than they do. Unless it is not to be `compared`, other publishers are tried beside it.
 
     Raises:
         RepublishError: a view cannot be read; the message says which.
     """
+    several = isinstance(views, Sequence) and not isinstance(views, str)
+    schema, views = schema_of(schema), views if several else [views]
     asked, step = answers or Answers(), progress or (lambda _done, _all: None)
     if schema.sensitive is None:
         alone = "no column is sensitive, so only who is who is hidden, in each release alone"
