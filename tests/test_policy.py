@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -22,12 +23,13 @@ from republish import (
     TauSafety,
     ValueBlind,
 )
-from republish.policy import Policy, policy_from_mapping
+from republish.policy import SITUATION, Policy, policy_from_mapping
 from republish.publishers import Publisher
 from republish.release.forms import TwoTables
 from republish.requirements import LDiversity, Requirement
 from republish.schema import Column, Ordered
 from republish.schema.files import schema_to_mapping
+from republish.tune.situation import QUESTIONS
 
 DOMAIN = ("a", "b", "c", "d", "e")
 
@@ -207,3 +209,28 @@ def test_labels_may_come_after_the_first_release_and_about_tells_them(tmp_path: 
         {"name": "age", "role": "quasi-identifier", "kind": "number", "label": "Age in years"},
         {"name": "dx", "role": "sensitive", "kind": "category"},
     ]
+
+
+def test_the_answers_by_which_a_publisher_was_chosen_stay_with_the_series(tmp_path: Path) -> None:
+    schema = Schema("id", [Number("age")], Category("dx"))
+    plain = Policy(schema, TauSafety(2), 1)
+    assert "situation" not in plain.document()
+    series = Series.create(
+        tmp_path / "s", schema, TauSafety(2), seed=1, situation={"order": True, "again": True}
+    )
+    kept = Series.open(tmp_path / "s").policy
+    assert kept.situation == {"order": True, "again": True}
+    assert kept.digest() == plain.digest()  # nothing that is promised depends on it
+    file = series.root / "series.toml"
+    for wrong in ('order = "yes"', "colour = true"):
+        with pytest.raises(
+            PolicyError, match=r"\[situation\] may have again, change, back, order, one_table"
+        ):
+            policy_from_mapping(kept.document() | {"situation": tomllib.loads(wrong)}, series.root)
+    file.write_text(file.read_text().replace("order = true", "order = false"))
+    series.publish(pl.DataFrame({"id": ["a", "b"], "age": [1, 2], "dx": ["x", "y"]}))
+    assert Series.open(tmp_path / "s").verify().holds
+
+
+def test_the_answers_are_those_of_the_questions() -> None:
+    assert [one.name for one in QUESTIONS] == list(SITUATION)

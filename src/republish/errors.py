@@ -28,6 +28,8 @@ class ViewError(RepublishError):
 class Implausible(ViewError):  # noqa: N818
     """A raw view can hardly be the next one of its series, and nobody said that it is meant."""
 
+    exit_code = 1
+
 
 class NothingNew(Implausible):
     """A raw view is that of the last release, and nobody said that it is meant; nothing was written."""

@@ -30,9 +30,11 @@ from republish.schema import Schema, schema_from_mapping, schema_to_mapping
 
 FILE = "series.toml"
 _HIERARCHIES = "hierarchies"
-_MAY_CHANGE = ("one_table", "ledger", "store", "expect", "report")  # none says what is promised
+_MAY_CHANGE = ("one_table", "ledger", "store", "expect", "report", "situation")  # none says what is promised
 REPORT_FIELDS = ("title", "purpose", "recipients", "legal_basis", "decided_by", "signed_by", "contact")
 """What [report] may say for the disclosure report: who publishes to whom, for what, and who answers for it."""
+SITUATION = ("again", "change", "back", "order", "one_table")
+"""What [situation] may answer with true or false: the questions by which the publisher was chosen."""
 _SECTIONS = {
     "schema",
     "form",
@@ -46,6 +48,7 @@ _SECTIONS = {
     "ledger",
     "store",
     "report",
+    "situation",
 }
 _KNOWLEDGE = "knowledge"
 
@@ -55,7 +58,8 @@ class Policy:
     """The schema, the publisher with all requirements on a group, the seed, the risk gate and the form of a series.
 
     Without a `form` a release is one table. `report` is what people say of the series in its disclosure report; it
-    promises nothing and may be edited at any time.
+    promises nothing and may be edited at any time. So may `situation`, the answers by which the publisher was chosen:
+    they say which attacks a report asks for.
     """
 
     schema: Schema
@@ -68,6 +72,7 @@ class Policy:
     form: TwoTables | None = None
     expect: Expect | None = None
     report: Mapping[str, str] = field(default_factory=dict)
+    situation: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse promises about sensitive values where no column holds any."""
@@ -182,6 +187,8 @@ class Policy:
             document["store"] = self.store
         if self.report:
             document["report"] = dict(self.report)
+        if self.situation:
+            document["situation"] = dict(self.situation)
         if self.form is not None:
             document["form"] = self.form.document()
         document["publisher"] = {"name": self.publisher.name, **stored_parameters(self.publisher)}
@@ -299,6 +306,7 @@ def policy_from_mapping(document: Mapping[str, Any], folder: Path) -> Policy:
         form_from(document.get("form")),
         None if document.get("expect") is None else expect_from_mapping(document["expect"]),
         report_fields(document.get("report", {}), f"{FILE}: [report]"),
+        situation_answers(document.get("situation", {}), f"{FILE}: [situation]"),
     )
 
 
@@ -313,6 +321,17 @@ def report_fields(given: Any, where: str) -> dict[str, str]:
             f"{where} may have {', '.join(REPORT_FIELDS)}, each a text; correct {', '.join(wrong) or 'it'}"
         )
     return {name: text.strip() for name, text in fields.items() if text.strip()}
+
+
+def situation_answers(given: Any, where: str) -> dict[str, bool]:
+    """The answers to the questions of docs/choose.md that were given; `where`, for whoever says something else."""
+    answers: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"": None}
+    wrong = [str(name) for name, yes in answers.items() if name not in SITUATION or not isinstance(yes, bool)]
+    if wrong:
+        raise PolicyError(
+            f"{where} may have {', '.join(SITUATION)}, each true or false; correct {', '.join(wrong) or 'it'}"
+        )
+    return dict(answers)
 
 
 def _knowledge(section: Any, folder: Path, schema: Schema) -> Knowledge | Extracted | None:

@@ -26,8 +26,8 @@ from republish.ledger.lock import AT_ONCE, Patience
 from republish.memory.membership import Membership
 from republish.memory.memory import Memory, read_memory
 from republish.microdata import NEWEST_ROWS, SUMS_OF_CELLS, read_view
-from republish.policy import Policy, read_policy, report_fields
-from republish.publishers import Publisher
+from republish.policy import Policy, read_policy, report_fields, situation_answers
+from republish.publishers import Publisher, publisher_of
 from republish.publishing.create import create_folder
 from republish.publishing.migration import migrate
 from republish.publishing.policy_record import (
@@ -40,6 +40,7 @@ from republish.release.forms import TwoTables, form_from
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET
 from republish.release.two_tables import BATCHES_CSV, PEOPLE_PARQUET, VALUES_PARQUET, AnyRelease, read_release
 from republish.schema import Amendments, Schema
+from republish.schema.files import schema_of
 from republish.secret import Secret, pseudonym_texts
 from republish.sources.amended import read_codes
 from republish.sources.identifiers import normal_texts
@@ -68,8 +69,8 @@ class Series:
     def create(
         cls,
         root: str | Path,
-        schema: Schema,
-        publisher: Publisher,
+        schema: Schema | str | Path,
+        publisher: Publisher | str,
         *,
         seed: int | None = None,
         ledger: str | None = None,
@@ -79,23 +80,31 @@ class Series:
         form: TwoTables | str | None = None,
         expect: Expect | None = None,
         report: Mapping[str, str] | None = None,
+        situation: Mapping[str, bool] | None = None,
     ) -> Series:
         """A new series in a new or empty folder; nothing is published yet.
 
+        The schema may be the path of a file, or of a series; the publisher a name, with its usual parameters.
         `one_table` accepts a publisher that promises nothing over the series. `gate` refuses releases from which
         adversaries would find out too much. `store` is a folder, or an address that fsspec opens, for releases and
         memory; ledger and secret stay in the folder of the series. `form` publishes people and values in two tables.
         `expect` says how far a view may differ from the last one; without it the usual limits are written down.
         `report` is what is said in the disclosure report: title, purpose, recipients, legal_basis, decided_by,
-        signed_by, contact; [report] of series.toml has it, and may be edited later.
+        signed_by, contact; [report] of series.toml has it, and may be edited later. `situation` are the answers by
+        which the publisher was chosen (`republish.recommend(...).answers.given()`): by them the report
+        asks for attacks.
         """
         root = Path(root)
         chosen = secrets.randbelow(2**31) if seed is None else seed
         tables = form_from(form) if isinstance(form, str) else form
         place = store and str(place_of(store))
         said = report_fields(report or {}, "report")
+        answers = situation_answers(situation or {}, "situation")
         limits = expect or Expect()
-        policy = Policy(schema, publisher, chosen, one_table, ledger, gate, place, tables, limits, said)
+        columns, method = schema_of(schema), publisher_of(publisher)
+        policy = Policy(
+            columns, method, chosen, one_table, ledger, gate, place, tables, limits, said, answers
+        )
         return cls(root, policy, create_folder(root, policy))
 
     @classmethod

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +155,20 @@ def test_value_blind_by_hand_is_in_two_tables_and_another_publisher_in_one(hospi
     assert "why:" not in done.output and "form" not in settings(hospital_views)
 
 
+@pytest.mark.parametrize(
+    ("publisher", "words"),
+    [
+        ("value-blind", "value-blind cannot count them: begin with --publisher tau-safety"),
+        ("tau-safety", "Take them in first, oldest first: republish adopt"),
+    ],
+)
+def test_init_says_what_to_do_with_releases_that_were_made_before(
+    hospital_views: Path, publisher: str, words: str
+) -> None:
+    done = init_hospital(hospital_views, "--publisher", publisher)
+    assert f"were releases of this table handed out before? {words}" in done.stdout
+
+
 @pytest.mark.parametrize(("way", "warned"), [("random", False), ("nearest", True)])
 def test_init_warns_of_membership_by_distance(hospital_views: Path, way: str, warned: bool) -> None:
     done = init_hospital(hospital_views, "--publisher", "tau-safety", "-p", f"membership={way}")
@@ -224,6 +240,8 @@ def test_answers_are_given_by_options(people: Path) -> None:
     document = json.loads(done.output)
     assert document["publisher"] == "mondrian"
     assert document["recommended"]["answers"]["again"] == "no" and document["recommended"]["compared"] == []
+    kept = tomllib.loads((people / "r" / "series.toml").read_text())["situation"]
+    assert kept == {"again": False, "change": True, "back": True, "order": False, "one_table": False}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +249,10 @@ def test_answers_are_given_by_options(people: Path) -> None:
     [
         (("--answer", "colour=yes"), "there is no question colour"),
         (("--answer", "again=perhaps"), "the answer to again must be yes or no"),
-        (("--no-compare", "--gate", "recommended"), "a gate is recommended where publishers were compared"),
+        (
+            ("--answer", "again=no", "--gate", "recommended"),
+            "no gate is recommended for what is published once",
+        ),
     ],
 )
 def test_what_is_said_of_the_situation_is_checked(
@@ -246,3 +267,71 @@ def test_one_table_is_an_answer(people: Path) -> None:
     document = json.loads(advised(people, "--yes", "--form", "one-table", "--json").output)
     assert document["recommended"]["answers"]["one_table"] == "yes"
     assert document["publisher"] in ("cohorts", "tau-safety") and "form" not in document
+
+
+def gate_of(folder: Path) -> dict[str, Any] | None:
+    return tomllib.loads((folder / "r" / "series.toml").read_text()).get("gate")
+
+
+def test_the_gate_that_was_tried_is_set_unless_none_is_wanted(people: Path) -> None:
+    done = advised(people, "--yes")
+    assert done.exit_code == 0, done.exception
+    assert "every release must pass the gate: linear" in done.output
+    found = gate_of(people)
+    assert found is not None
+    assert (found["attacks"], found["compromised"], found["max_determined"]) == (["linear"], 0.04, 0.01)
+    shutil.rmtree(people / "r")
+    done = advised(people, "--yes", "--gate", "none")
+    assert done.exit_code == 0 and gate_of(people) is None and "no gate" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--no-compare",), "none was tried: that takes a past view, and publishers that are compared"),
+        (("--sensitive", "none"), "no column is sensitive, and there is nothing for attacks to seek"),
+        (("--publisher", "tau-safety"), "note: no gate is set. Once two releases are out: republish amend"),
+    ],
+)
+def test_without_a_gate_it_is_said_why_and_how_to_set_one(
+    people: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    done = advised(people, "--yes", *arguments)
+    assert done.exit_code == 0, done.exception
+    assert why in done.output and "--gate recommended" in done.output and gate_of(people) is None
+
+
+def test_where_every_limit_would_be_exceeded_it_is_said_at_init(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("republish.tune.recommended_gate"), "determined", lambda *_: 0.2)
+    why = (
+        "no gate is recommended: 20.0% of the people are found out in a series that goes on like these views"
+    )
+    done = advised(people, "--yes")
+    assert done.exit_code == 0 and why in done.output and gate_of(people) is None
+    shutil.rmtree(people / "r")
+    refused = advised(people, "--yes", "--gate", "recommended")
+    assert isinstance(refused.exception, PolicyError) and why in str(refused.exception)
+    assert not (people / "r").exists()
+
+
+def test_a_gate_is_tried_for_a_publisher_that_is_named_and_for_parameters(people: Path) -> None:
+    done = advised(people, "--yes", "--publisher", "mondrian", "--gate", "recommended")
+    assert isinstance(done.exception, PolicyError) and "no gate is recommended" in str(done.exception)
+    done = advised(people, "--yes", "--publisher", "tau-safety", "-p", "m=9", "--gate", "recommended")
+    assert "no gate could be tried, for tau-safety refuses such views" in str(done.exception)
+    done = advised(people, "--yes", "--publisher", "value-blind", "--gate", "recommended")
+    assert done.exit_code == 0, done.exception
+    assert gate_of(people) is not None
+
+
+def test_large_views_get_no_gate_unless_it_is_asked_for(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("republish.tune.recommended_gate"), "MOST_ROWS", 59)
+    done = advised(people, "--yes")
+    assert "which then takes long and cannot be made in parts" in done.output and gate_of(people) is None
+    shutil.rmtree(people / "r")
+    assert advised(people, "--yes", "--gate", "recommended").exit_code == 0
+    assert gate_of(people) is not None

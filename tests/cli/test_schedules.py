@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import timedelta
@@ -40,7 +41,7 @@ def test_every_error_has_one_of_the_codes_that_help_names() -> None:
 @pytest.mark.parametrize(
     "kind, code",
     [
-        ("ViewError", 2), ("SchemaError", 2), ("PolicyError", 2), ("LedgerError", 2), ("Implausible", 2),
+        ("ViewError", 2), ("SchemaError", 2), ("PolicyError", 2), ("LedgerError", 2), ("Implausible", 1),
         ("CannotPublish", 1), ("BrokenPromise", 1), ("LimitBroken", 1), ("SeriesBusy", 75), ("NothingNew", 99),
     ],
 )  # fmt: skip
@@ -54,6 +55,16 @@ def test_the_same_view_ends_with_99_and_is_no_error(published: Series, views: li
     assert done.stdout.startswith("nothing new: the last release was made of this very view, 400 rows")
     assert done.stderr == ""
     assert typed("publish", published.root, views[0], "--same-view").returncode == 0
+
+
+def test_a_limit_of_expect_that_does_not_hold_ends_with_1(published: Series, views: list[Path]) -> None:
+    few = views[1].with_name("few.csv")
+    few.write_text("".join(views[1].read_text().splitlines(keepends=True)[:100]))
+    for more in ((), ("--dry-run",)):
+        done = typed("publish", published.root, few, *more)
+        assert done.returncode == 1 and "--fewer-rows" in done.stderr
+    document = json.loads(typed("publish", published.root, few, "--json").stdout)
+    assert (document["error"]["kind"], document["error"]["exit_code"]) == ("Implausible", 1)
 
 
 def test_a_busy_series_ends_with_75(published: Series, views: list[Path]) -> None:

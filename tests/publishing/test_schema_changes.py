@@ -21,6 +21,7 @@ from republish import (
     Series,
     TauSafety,
     TwoTables,
+    ValueBlind,
     ViewError,
 )
 from republish.cli import app
@@ -242,11 +243,16 @@ def test_a_reason_is_needed(series: Series) -> None:
 
 
 @pytest.mark.parametrize("role", ["quasi-identifier", "insensitive"])
+@pytest.mark.parametrize("kind", ["one table", "two tables", "value-blind"])
 def test_to_publish_a_new_column_a_new_series_adopts_the_releases_of_the_old(
-    series: Series, tmp_path: Path, role: str
+    tmp_path: Path, kind: str, role: str
 ) -> None:
     """The remedy that is offered, as it is typed."""
-    assert "begin a new series and adopt" in refused(series, view().with_columns(floor=pl.lit("1")))
+    method = ValueBlind(size=12, m=2) if kind == "value-blind" else TauSafety(2)
+    form = None if kind == "one table" else TwoTables(2)
+    series = Series.create(tmp_path / "old", SCHEMA, method, seed=3, form=form)
+    series.publish(view())
+    message = refused(series, view().with_columns(floor=pl.lit("1")))
     for name, one in (("1", view()), ("2", view(44).with_columns(floor=pl.lit("1")))):
         one.write_csv(tmp_path / f"{name}.csv")
     columns = [
@@ -258,29 +264,23 @@ def test_to_publish_a_new_column_a_new_series_adopts_the_releases_of_the_old(
     columns += [("ward", "insensitive"), ("floor", role)]
     schema = "".join(f'[columns.{name}]\nrole = "{role}"\n' for name, role in columns)
     (tmp_path / "schema.toml").write_text(schema.replace("[columns.town]", 'kind = "number"\n[columns.town]'))
-    new, table = str(tmp_path / "new"), str(series.ledger.folder(1) / "table.csv")
-    run = CliRunner()
-    for words in (
-        [
-            "init",
-            new,
-            "--schema",
-            str(tmp_path / "schema.toml"),
-            "--publisher",
-            "tau-safety",
-            "--parameter",
-            "m=2",
-        ],
-        ["adopt", new, table, "--view", str(tmp_path / "1.csv"), "--as-of", "2026-01-05"],
-        ["publish", new, str(tmp_path / "2.csv"), "--as-of", "2026-01-12"],
-        ["verify", new],
-    ):
-        done = run.invoke(app, words)
-        assert done.exit_code == 0, done.output
-    begun = Series.open(new)
-    assert (
-        begun.record(2).payload["arrivals"]["new"] == 4
-    )  # the others are known from the release that was adopted
+    given = {
+        "NEW": str(tmp_path / "new"),
+        "FILE": str(tmp_path / "schema.toml"),
+        "VIEW": str(tmp_path / "1.csv"),
+        "TABLE": str(series.ledger.folder(1) / "table.csv"),
+        "PEOPLE": str(series.ledger.folder(1) / "people.csv"),
+        "VALUES": str(series.ledger.folder(1) / "values.csv"),
+    }
+    init, adopt_one, adopt_two = re.findall(r"`(?:republish )?((?:init|adopt) NEW [^`]*)`", message)
+    for command in (init, adopt_one if form is None else adopt_two):
+        done = CliRunner().invoke(app, [given.get(word, word) for word in command.split()])
+        assert done.exit_code == 0, (done.output, done.exception)
+    for words in (["publish", given["NEW"], str(tmp_path / "2.csv")], ["verify", given["NEW"]]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (done.output, done.exception)
+    begun = Series.open(given["NEW"])
+    assert begun.record(2).payload["arrivals"]["new"] == 4  # the others are known from what was adopted
     with pytest.raises(SchemaError, match="does not have: floor"):
         begun.publish(view())
 

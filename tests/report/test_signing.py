@@ -65,9 +65,25 @@ def test_attacks_that_were_not_made_are_named(facts: SeriesFacts, attacked: Asse
     )
 
 
+def test_where_values_follow_each_other_who_knows_how_must_have_attacked(
+    facts: SeriesFacts, attacked: Assessment
+) -> None:
+    ordered = replace(facts, situation={"order": True})
+    without = replace(attacked, left_out={"joint": "it needs to know how values follow each other"})
+    found = signing(ordered, [without])
+    assert found["title"] == "Cannot be signed yet"
+    assert "no attack by somebody who knows it was made" in found["why"][0]
+    assert "`republish learn KNOWLEDGE VIEW.csv ... --schema weekly`" in found["next"][0]
+    assert "`republish attack weekly --knowledge KNOWLEDGE --compromised 0.04 --keep`" in found["next"][0]
+    joint = replace(attacked, found=attacked.found | {"joint": attacked.found["tau"]})
+    assert signing(ordered, [joint])["title"] == "Can be signed"
+    assert signing(replace(facts, situation={"order": False}), [without])["title"] == "Can be signed"
+
+
 def test_where_nobody_is_found_it_can_be_signed(facts: SeriesFacts, attacked: Assessment) -> None:
     found = signing(facts, [attacked])
     assert found["title"] == "Can be signed"
+    assert "set one with `republish amend weekly --gate recommended`." in found["next"][0]
     assert "determines nobody of 65 people, and is at most 0.30 sure of anybody." in found["why"][1]
     assert "" not in found["why"]
 
@@ -101,9 +117,9 @@ def test_a_method_for_one_table_is_none_for_a_series(tmp_path: Path, attacked: A
     one = facts_of(make(tmp_path / "one", 1, alone))
     assert signing(one, [attacked])["mark"] == "holds"
     two = replace(one, releases=[*one.releases, *one.releases])
-    assert (
-        "mondrian promises nothing over a series, and 2 releases are out." in signing(two, [attacked])["why"]
-    )
+    found = signing(two, [attacked])
+    assert "mondrian promises nothing over a series, and 2 releases are out." in found["why"]
+    assert "`republish init NEW --schema one --publisher tau-safety`" in found["next"][0]
 
 
 def test_the_report_has_the_title_of_the_series_and_who_answers_for_it(series: Series) -> None:
@@ -177,7 +193,7 @@ def test_usefulness_is_said_in_words(facts: SeriesFacts) -> None:
 def test_a_release_of_an_earlier_version_says_that_it_was_not_measured(facts: SeriesFacts) -> None:
     assert facts.last is not None
     said = for_analysts(replace(facts, releases=[replace(facts.last, usefulness=None)]))
-    assert said == {"sentences": [NOT_MEASURED], "tables": []}
+    assert said == {"sentences": [NOT_MEASURED.format(series="weekly")], "tables": []}
 
 
 def test_what_was_independent_before_is_not_lost() -> None:

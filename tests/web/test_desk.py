@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -57,10 +58,26 @@ def test_answers_and_the_gate_that_was_tried_are_taken(desk: Desk) -> None:
     }
     once = desk.create("once", upload, ROLES, gate="recommended", answers={"again": "no"})
     assert (once.publisher["name"], once.gate, once.form) == ("mondrian", None, None)
-    usual = desk.create("by name", upload, ROLES, "tau-safety", gate="recommended")
-    assert usual.gate is not None and usual.gate["limits"]["max_determined"] == 0.01
+    assert desk.create("usual", upload, ROLES).gate == found.gate
+    assert desk.create("none", upload, ROLES, gate="none").gate is None and not desk.no_gate("none")
     with pytest.raises(PolicyError, match="there is no question colour"):
         desk.create("colour", upload, ROLES, answers={"colour": "yes"})
+
+
+@pytest.mark.parametrize("publisher", [None, "value-blind"])
+def test_where_no_gate_can_be_recommended_it_is_said(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, publisher: str | None
+) -> None:
+    monkeypatch.setattr(import_module("republish.tune.recommended_gate"), "determined", lambda *_: 0.2)
+    assert desk.create("new", take(desk, csv()), ROLES, publisher, gate="recommended").gate is None
+    assert desk.no_gate("new").startswith("no gate is recommended: 20.0% of the people are found out")
+
+
+def test_the_gate_of_a_publisher_that_is_named_is_tried_on_the_views(desk: Desk) -> None:
+    upload = take(desk, csv())
+    assert desk.create("blind", upload, ROLES, "value-blind", gate="recommended").gate is not None
+    assert desk.create("alone", upload, ROLES, "mondrian", gate="recommended").gate is None
+    assert "no gate is recommended" in desk.no_gate("alone")
 
 
 def test_value_blind_by_name_is_in_two_tables(desk: Desk) -> None:

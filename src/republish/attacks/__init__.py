@@ -9,7 +9,7 @@ from __future__ import annotations
 from republish.attacks.adversary import MEMBERSHIPS, Adversary, AdversaryOptions
 from republish.attacks.believing.beliefs import Told, beliefs
 from republish.attacks.believing.register import Register, granted_view, register_of
-from republish.attacks.choose import Choice, Means, obstacle, with_views, without_views
+from republish.attacks.choose import Choice, Means, obstacle, with_knowledge, with_views, without_views
 from republish.attacks.confidence import BeliefResult, Believed, Sureness
 from republish.attacks.excluding.historical import Correlation, correlations, historical_once
 from republish.attacks.history import History, history_of
@@ -109,6 +109,7 @@ __all__ = [
     "run",
     "target_of",
     "target_with_views",
+    "with_knowledge",
     "with_views",
     "without_views",
 ]

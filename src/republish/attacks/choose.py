@@ -43,6 +43,11 @@ def without_views(knowledge: bool = True) -> list[str]:
     return names(EXCLUDES, BELIEVES) if knowledge else names(EXCLUDES)
 
 
+def with_knowledge() -> list[str]:
+    """The attacks by somebody who knows how values follow each other."""
+    return names(BELIEVES)
+
+
 def with_views() -> list[str]:
     """All attacks that somebody who knows who is in which group makes beside each other, where raw views are given."""
     return [*without_views(), *names(RETRACES, IDENTIFIES)]

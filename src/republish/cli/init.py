@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from republish.schema import Schema
     from republish.series import Series
     from republish.tune.recommend import Recommendation
+    from republish.tune.recommended_gate import TriedGate
 
 
-RECOMMENDED = "value-blind"
+RECOMMENDED, NO_GATE = "value-blind", "none"
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ class SeriesOptions:
     )
     gate: str = option(
         "",
-        'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04", or recommended for limits '
-        "that what is recommended keeps.",
+        'Refuse releases that give away too much: "max_determined=0.01,compromised=0.04", recommended for a limit that '
+        "was tried on --from, or none. Without it the recommended one where no publisher is named, else none.",
     )
     seed: int | None = option(None, "Seed of the series; from the system's entropy if not given.")
     knowledge: Path | None = option(
@@ -188,19 +189,34 @@ class SeriesOptions:
             known, require = known or advice.publisher.knowledge, require or advice.publisher.require
         return make_publisher(name, parameters, require, known)
 
-    def limits(self, advice: Recommendation | None) -> Gate | None:
-        """The gate that was asked for: by its limits, or the one that is recommended."""
+    def limits(
+        self,
+        made: Publisher,
+        form: TwoTables | None,
+        schema: Schema,
+        views: Sequence[Path],
+        advice: Recommendation | None,
+    ) -> TriedGate:
+        """The gate that was asked for, else the recommended one, and why there is none; for a named publisher none."""
         from republish.errors import PolicyError
+        from republish.tune.recommended_gate import TriedGate, gate_for
+
+        asked = self.gate == AS_RECOMMENDED
+        if self.gate and not asked:
+            return TriedGate(self.given_limits())
+        if advice is None and not asked:
+            return TriedGate(None, "no gate is set" if made.series_promises else "")
+        found = gate_for(made, form, schema, views, advice, asked)
+        if asked and found.gate is None:
+            why = found.why_not or "no gate is recommended for what is published once"
+            raise PolicyError(f"{why}. Limits of your own are such as max_determined=0.01,compromised=0.04")
+        return found
+
+    def given_limits(self) -> Gate | None:
+        """The gate that was typed, `None` where none was."""
         from republish.gate.limits import parse_gate
 
-        if self.gate != AS_RECOMMENDED:
-            return parse_gate(self.gate) if self.gate else None
-        if advice is None or advice.gate is None:
-            raise PolicyError(
-                "a gate is recommended where publishers were compared on past views (--from) and the best gives little "
-                "away; give its limits instead, such as max_determined=0.01,compromised=0.04"
-            )
-        return advice.gate
+        return None if self.gate in ("", AS_RECOMMENDED, NO_GATE) else parse_gate(self.gate)
 
 
 @gathered
@@ -223,37 +239,41 @@ def init(
     require_new(series)
     asked = tables.made(publisher) if publisher else replace(tables, form=None).made(RECOMMENDED)
     options.publisher(publisher or RECOMMENDED, asked)  # before anything is asked
-    if options.gate != AS_RECOMMENDED:
-        options.limits(None)
+    options.given_limits()
     schema = roles.read(quiet=as_json)
     if publisher is None and roles.asks:
         answers = choice.asked(answers, roles.view or [], schema)
     advice = None if publisher else advised(roles.view or [], schema, asked, answers, choice.compare)
-    limits = options.limits(advice)
     name = advice.publisher.name if advice else publisher or RECOMMENDED
     form = tables.made(name, advice)
+    method = options.publisher(name, form, schema, advice)
+    tried = options.limits(method, form, schema, roles.view or [], advice)
     made = Series.create(
         series,
         schema,
-        options.publisher(name, form, schema, advice),
+        method,
         seed=options.seed,
         ledger=options.ledger,
         one_table=options.one_table,
-        gate=limits,
+        gate=tried.gate,
         store=options.store,
         form=form,
         report=said.given(),
+        situation=(answers if advice is None else advice.answers).given(),
     )
     if as_json:
         promises = made.policy.promises
         shape = {} if form is None else {"form": form.document()}
         why = {} if advice is None else {"recommended": advice.as_dict()}
-        say_json({"series": str(series), "publisher": name, **shape, "promises": promises, **why})
+        none = {} if tried.gate is not None or not tried.why_not else {"no_gate": tried.why_not}
+        say_json({"series": str(series), "publisher": name, **shape, "promises": promises, **none, **why})
     else:
-        _say(made, series, options.one_table, advice)
+        _say(made, series, options.one_table, advice, tried.why_not)
 
 
-def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | None) -> None:
+def _say(
+    made: Series, folder: Path, one_table: bool, advice: Recommendation | None, no_gate: str = ""
+) -> None:
     from republish.publishing.policy_record import safer_publishers
     from republish.release.forms import form_sentence
     from republish.secret import VARIABLE
@@ -269,8 +289,6 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
                 say(f"{kind}: {sentence}")
         for note in advice.notes:
             say(note)
-        if policy.gate is None and advice.gate is not None:
-            say(f"a gate that lets it pass (--gate recommended): {advice.gate.sentence()}")
     if promises["series"]:
         say(f"over all releases: {'; '.join(promises['series'])}")
     if not policy.publisher.series_promises:
@@ -283,12 +301,28 @@ def _say(made: Series, folder: Path, one_table: bool, advice: Recommendation | N
         say(f"warning: {policy.publisher.told_by_choices}")
     if policy.gate is not None:
         say(f"every release must pass the gate: {policy.gate.sentence()}")
+    elif no_gate:
+        say(f"note: {no_gate}. Once two releases are out: republish amend {folder} --gate recommended")
     if policy.store is not None:
         say(f"releases and memory lie in {policy.store}")
     secret = folder / "private" / "secret.key"
     place = secret if secret.is_file() else f"that of {VARIABLE}, which no backup holds"
     say(f"the secret is {place}: keep it, and a copy of it, to yourselves")
+    say(_on_earlier_releases(policy.publisher, folder))
     say(f"next: republish publish {folder} VIEW.csv")
+
+
+def _on_earlier_releases(publisher: Publisher, folder: Path) -> str:
+    """What to do where the table was published before there was this series."""
+    if publisher.keeps_counts:
+        return (
+            f"were releases of this table handed out before? {publisher.name} cannot count them: begin with "
+            "--publisher tau-safety and take them in with republish adopt (docs/adopt.md)"
+        )
+    return (
+        "were releases of this table handed out before? Take them in first, oldest first: "
+        f"republish adopt {folder} TABLE --view VIEW"
+    )
 
 
 def _ask(proposal: Any) -> Any:

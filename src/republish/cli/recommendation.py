@@ -46,15 +46,13 @@ class ChoiceOptions:
 
     def asked(self, given: Answers, views: Sequence[Path], schema: Schema) -> Answers:
         """The answers of whoever makes the series, those that views tell being the answers to Enter."""
-        from dataclasses import asdict
-
         from republish.tune.recommend import situation_of
         from republish.tune.situation import QUESTIONS, Answers
 
         if schema.sensitive is None:
             return given
         assumed, figures = situation_of(views, schema)
-        answers = {name: answer for name, answer in asdict(given).items() if answer is not None}
+        answers = given.given()
         for question in QUESTIONS:
             if question.name in answers:
                 continue

@@ -97,6 +97,17 @@ def make_publisher(
     return kind(**given | {"require": require})
 
 
+def publisher_of(given: Any) -> Publisher:
+    """The publisher itself, or the one of this name with its usual parameters."""
+    if isinstance(given, Publisher):
+        return given
+    if isinstance(given, str):
+        return make_publisher(given, {})
+    raise PolicyError(
+        f"a publisher is needed: its name, or a publisher such as TauSafety(m=4); not a {type(given).__name__}"
+    )
+
+
 def said_parameters(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a publisher as a stored policy has them, with what it means without a word."""
     return {**(PUBLISHERS[name].unsaid if name in PUBLISHERS else {}), **stored}

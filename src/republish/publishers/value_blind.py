@@ -192,7 +192,7 @@ class ValueBlind(Publisher):
         """Refuse: nothing tells how another tool put people together."""
         raise PolicyError(
             f"{self.name} promises that no value decides who is in which batch with whom, and cannot say so of "
-            "releases that another tool made; begin a series without them, or one with another publisher"
+            "releases that another tool made; begin a series without them, or one with tau-safety"
         )
 
     def _require_diverse(self, view: Microdata, past: BatchPast) -> None:

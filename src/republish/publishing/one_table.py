@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from republish.memory.memory import Memory
 from republish.microdata import read_view
-from republish.publishers import Publisher
+from republish.publishers import Publisher, publisher_of
 from republish.publishing.publishable import require_publishable, shapes_of
 from republish.release.release import Release, build_release
 from republish.schema import Schema
+from republish.schema.files import schema_of
 from republish.secret import Secret
 from republish.verify.bt_privacy import checks_of_beliefs
 from republish.verify.possible_values import checks_of_possible
 from republish.verify.table import verify_against_view, verify_frame
 
 
-def anonymize(table: Any, schema: Schema, publisher: Publisher, seed: int | None = None) -> Release:
-    """A verified release of one table; its order comes from the system's entropy unless a seed is given."""
+def anonymize(
+    table: Any, schema: Schema | str | Path, publisher: Publisher | str, seed: int | None = None
+) -> Release:
+    """A verified release of one table; its order comes from the system's entropy unless a seed is given.
+
+    The schema may be the path of a file, the publisher a name.
+    """
+    schema, publisher = schema_of(schema), publisher_of(publisher)
     view = read_view(table, schema)
     require_publishable(schema, shapes_of(view))
     secret = Secret.new() if seed is None else Secret.from_text(f"one table with seed {seed}")

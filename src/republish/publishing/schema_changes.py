@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError
 from republish.schema import Schema
-from republish.schema.amendments import ABSENT, DROP, RECODE, RENAME
+from republish.schema.amendments import ABSENT, DROP, RECODE, RENAME, new_series
 from republish.schema.column_names import listed, require_names
 from republish.sources.amended import read_codes, write_codes
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ANEW = (
     "begin a new series whose schema says so and adopt the releases of this one there, with the raw views that they "
-    "were made of: `republish init NEW --schema FILE`, then `republish adopt NEW TABLE --view VIEW` for each"
+    f"were made of: {new_series()}"
 )
 
 

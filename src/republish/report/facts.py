@@ -80,7 +80,8 @@ class SeriesFacts:
     attacks, what they are granted, limits and draws, and `gate_amended` what became of it. `forgotten` counts people.
     `problems` are what the ledger itself shows to be wrong. `changes` says how views are read otherwise than at first,
     and why. `current` runs parallel to `assessments`, of which the newest is the last. `form` is that of two tables
-    with a `sentence` on it, `None` for one table. `signing` is what [report] of series.toml says.
+    with a `sentence` on it, `None` for one table. `signing` is what [report] of series.toml says, `situation`
+    what [situation] answers: why the publisher was chosen.
     """
 
     name: str
@@ -102,6 +103,7 @@ class SeriesFacts:
     changes: list[dict[str, str]]
     form: dict[str, Any] | None = None
     signing: dict[str, str] = field(default_factory=dict)
+    situation: dict[str, bool] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -168,6 +170,7 @@ def facts_of(series: Series) -> SeriesFacts:
         ],
         form=None if policy.form is None else policy.form.document() | {"sentence": policy.form.sentence()},
         signing=dict(policy.report),
+        situation=dict(policy.situation),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from republish.attacks import without_views
+from republish.attacks import with_knowledge, without_views
 from republish.attacks.assessments import Assessment
 from republish.report.facts import SeriesFacts
 from republish.report.sentences import (
@@ -18,6 +18,7 @@ from republish.report.sentences import (
     limit_of,
     strongest_first,
 )
+from republish.schema.amendments import new_series
 from republish.show.numbers import percent
 
 _TITLES = {
@@ -76,7 +77,7 @@ def _reasons(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictRe
                 HOLDS,
                 "",
                 "Without a gate nothing refuses a release from which too much could be found out: set one with "
-                '`republish amend SERIES --gate "max_determined=0.01,compromised=0.04"`.',
+                f"`republish amend {facts.name} --gate recommended`.",
             )
         )
     if all(one.mark == HOLDS for one in found):
@@ -119,7 +120,7 @@ def _of_method(facts: SeriesFacts) -> list[VerdictReason]:
             BROKEN,
             f"{facts.publisher['name']} promises nothing over a series, and {len(facts.releases)} releases are out.",
             "Publish no further release in this way. Begin a series that protects all releases together, and adopt "
-            "these into it: `republish init`, `republish adopt`.",
+            f"these into it, with the raw views that they were made of: {new_series(facts.name)}.",
         )
     ]
 
@@ -150,12 +151,26 @@ def _not_made(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictR
     made = {name for one in sought for name in (*one.found, *one.left_out)}
     made |= set(facts.gate["attacks"]) if facts.gate is not None else set()
     missing = [name for name in without_views(facts.publisher["knowledge"]) if name not in made]
-    if not missing:
-        return []
     make = (
         f"Make all attacks: `republish report {facts.name} -o report.html --attack all --compromised 0.04`."
     )
-    return [VerdictReason(UNKNOWN, f"Attacks that may find more were not made: {', '.join(missing)}.", make)]
+    said = f"Attacks that may find more were not made: {', '.join(missing)}."
+    return [*([VerdictReason(UNKNOWN, said, make)] if missing else []), *_order_not_tried(facts, sought)]
+
+
+def _order_not_tried(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[VerdictReason]:
+    """Values were said to follow each other, and nobody attacked who knows how."""
+    tried = any(name in one.found for one in sought for name in with_knowledge())
+    if tried or not facts.situation.get("order") or facts.publisher["knowledge"]:
+        return []
+    return [
+        VerdictReason(
+            UNKNOWN,
+            "Values follow each other in an order that outsiders know; no attack by somebody who knows it was made.",
+            f"Let such an adversary attack: `republish learn KNOWLEDGE VIEW.csv ... --schema {facts.name}`, then "
+            f"`republish attack {facts.name} --knowledge KNOWLEDGE --compromised 0.04 --keep`.",
+        )
+    ]
 
 
 def _strongest(facts: SeriesFacts, sought: Sequence[Assessment]) -> VerdictReason:

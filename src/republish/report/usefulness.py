@@ -12,7 +12,7 @@ _FAR = 10  # from here on a share of a coefficient that is hardly there says not
 _KEPT = ((0.5, "mostly kept"), (0.95, "partly kept"))
 NOT_MEASURED = (
     "How far an analyst is off was not measured when the last release was made: by an earlier version, an engine, or "
-    "from a view of more than 100,000 rows. `republish measure SERIES --truth VIEWS` measures it from the raw views."
+    "from a view of more than 100,000 rows. `republish measure {series} --truth VIEWS` measures it from the raw views."
 )
 
 
@@ -20,7 +20,7 @@ def for_analysts(facts: SeriesFacts) -> dict[str, Any]:
     """Sentences on the last release, and a line for every table of a quasi-identifier with the sensitive column."""
     found = facts.last.usefulness if facts.last else None
     if found is None:
-        return {"sentences": [NOT_MEASURED] if facts.last else [], "tables": []}
+        return {"sentences": [NOT_MEASURED.format(series=facts.name)] if facts.last else [], "tables": []}
     tables = [one | {"kept": kept(one["error"], one["independent"])} for one in found["tables"]]
     said = [
         _counts(found, facts.sensitive),

@@ -15,6 +15,14 @@ from typing import Any
 from republish.schema.column_names import listed
 
 DROP, RENAME, ABSENT, RECODE = "drop", "rename", "absent", "recode"
+_ADOPT = (
+    "`republish adopt NEW TABLE --view VIEW` for each (of two tables, `adopt NEW PEOPLE VALUES --view VIEW`)"
+)
+
+
+def new_series(schema: str = "FILE") -> str:
+    """How a new series is begun that adopts releases, with a publisher that can: value-blind adopts nothing."""
+    return f"`republish init NEW --schema {shlex.quote(schema)} --publisher tau-safety`, then, oldest first, {_ADOPT}"
 
 
 @dataclass(frozen=True)

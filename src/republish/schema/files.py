@@ -55,6 +55,17 @@ def read_schema(path: str | Path) -> Schema:
         raise SchemaError(f"{path} is not valid TOML: {problem}") from None
 
 
+def schema_of(given: Any) -> Schema:
+    """The schema itself, or the one that a file or series of this name or path holds."""
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, str | Path):
+        return read_schema(given)
+    raise SchemaError(
+        f"a schema is needed: a Schema, or the path of a schema.toml or series; not a {type(given).__name__}"
+    )
+
+
 def schema_from_mapping(document: Mapping[str, Any], folder: Path) -> Schema:
     """The schema that a TOML document describes, one `[columns.NAME]` table a column."""
     columns = document.get("columns")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from republish.errors import SchemaError
 from republish.hierarchies import Hierarchy
-from republish.schema.amendments import Amendments
+from republish.schema.amendments import Amendments, new_series
 from republish.schema.column_names import listed, require_names
 from republish.schema.columns import PUBLISH, Category, Column
 from republish.schema.dialect import USUAL, Dialect
@@ -202,7 +202,9 @@ class Schema:
         if self.amended.series is not None:
             ways = self.amended.remedies(unlabelled, absent, self.may_be_absent)
             if unlabelled:
-                ways += ". To publish it, begin a new series and adopt the releases of this one: docs/weekly-changes.md"
+                ways += (
+                    f". To publish it, begin a new series and adopt the releases of this one: {new_series()}"
+                )
             return f"Correct the view; or {ways}" if ways else "Give a view that has them"
         if not unlabelled:
             return "Give a table that has them, or take them out of the schema"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -24,11 +25,12 @@ from republish.publishing.plausibility import spelled_alike
 from republish.release.forms import TwoTables
 from republish.requirements import parse_requirements
 from republish.schema import Schema
+from republish.schema.files import schema_of
 from republish.show.promises import words_on_spelling
 from republish.tune.batch_search import LATE, BatchSearch
 from republish.tune.compare import ComparedPublisher, TriedPolicy, compare
 from republish.tune.dry_run import DIVERSITIES, DryRun, ViewTurnover, simulated, turnover_of
-from republish.tune.recommended_gate import COMPARED_ROWS, passing_gate
+from republish.tune.recommended_gate import COMPARED_ROWS, NOTHING_SENSITIVE, UNTRIED, TriedGate, passing_gate
 from republish.tune.situation import USUAL, Answers, told_by
 from republish.tune.views import MOST_ROWS, PastViews, past_views
 
@@ -50,7 +52,8 @@ class Recommendation:
 
     Where there are `problems`, a release of the views given would be refused. `tried` is what was measured of batches,
     `compared` what else could be published beside it, `answers` the situation that it is for, `notes` are on the views
-    themselves. `gate` is one that lets it pass if the series goes on so, `None` where none was tried.
+    themselves. `gate` is one that lets it pass if the series goes on so, `None` where there is none; `no_gate` says why
+    none should be set unless it is asked for, and is empty where one should, or where there is but one release.
     """
 
     publisher: Publisher
@@ -64,6 +67,7 @@ class Recommendation:
     answers: Answers = USUAL
     compared: tuple[ComparedPublisher, ...] = ()
     gate: Gate | None = None
+    no_gate: str = ""
 
     def require_kept(self) -> None:
         """Refuse to begin a series whose promises these data do not allow."""
@@ -85,12 +89,13 @@ class Recommendation:
             "answers": self.answers.words(),
             "compared": [line.as_dict() for line in self.compared],
             "gate": None if self.gate is None else self.gate.document(),
+            "no_gate": self.no_gate,
         }
 
 
 def recommend(
-    views: Sequence[Any],
-    schema: Schema,
+    views: Any,
+    schema: Schema | str | Path,
     progress: Progress | None = None,
     form: TwoTables = _FORM,
     answers: Answers | None = None,
@@ -98,16 +103,19 @@ def recommend(
 ) -> Recommendation:
     """What suits a series that goes on like these raw views, oldest first; one or none will do.
 
+    A view that stands alone needs no list, and the schema may be the path of a file.
     `form` is that of the two tables in which counts are measured. `answers` say of the situation what the views do not,
     or otherwise than they do. Unless it is not to be `compared`, other publishers are tried beside it.
 
     Raises:
         RepublishError: a view cannot be read; the message says which.
     """
+    several = isinstance(views, Sequence) and not isinstance(views, str)
+    schema, views = schema_of(schema), views if several else [views]
     asked, step = answers or Answers(), progress or (lambda _done, _all: None)
     if schema.sensitive is None:
         alone = "no column is sensitive, so only who is who is hidden, in each release alone"
-        return Recommendation(Mondrian(), None, (alone,))
+        return Recommendation(Mondrian(), None, (alone,), no_gate=NOTHING_SENSITIVE)
     if not len(views):
         return _unseen(asked.otherwise(USUAL), form)
     read = past_views(views, schema)
@@ -117,7 +125,7 @@ def recommend(
     notes = words_on_spelling(spelled_alike(read.past[-1].axes, read.past[-1].values, schema))
     found = replace(found, answers=situation, notes=(*notes, *_contradicted(asked, told, figures)))
     if found.problems or not (compared or situation.order or situation.one_table):
-        return found
+        return replace(found, no_gate=UNTRIED if situation.again else "")
     return _beside(found, read, schema, step)
 
 
@@ -133,7 +141,8 @@ def _unseen(situation: Answers, form: TwoTables) -> Recommendation:
     if not situation.again:
         return Recommendation(Mondrian(form.k), None, (_ALONE,), answers=situation)
     unseen = "no view was given: open batches suit any data; with past views the size is chosen on them"
-    return Recommendation(ValueBlind(size=_UNSEEN), form, (unseen,), answers=situation)
+    publisher = ValueBlind(size=_UNSEEN)
+    return Recommendation(publisher, form, (unseen,), answers=situation, no_gate=UNTRIED)
 
 
 def _contradicted(asked: Answers, told: Answers, figures: Mapping[str, str]) -> list[str]:
@@ -213,7 +222,9 @@ def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Pr
         )
     chosen = TriedPolicy(best.publisher, best.form)
     costs = found.costs if best.publisher == found.publisher else _costs_of(best)
-    gate = passing_gate(chosen, schema, series) if situation.again and not best.refused else None
+    tried_gate = TriedGate(None, "" if not situation.again else UNTRIED)
+    if situation.again and not best.refused:
+        tried_gate = passing_gate(chosen, schema, series, read.rows)
     return replace(
         found,
         publisher=best.publisher,
@@ -222,7 +233,8 @@ def _beside(found: Recommendation, read: PastViews, schema: Schema, progress: Pr
         costs=costs,
         notes=(*found.notes, *notes),
         compared=shown,
-        gate=gate,
+        gate=tried_gate.gate,
+        no_gate=tried_gate.why_not,
     )
 
 

@@ -3,35 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from republish.attacks.source import Source
-from republish.errors import PolicyError
+from republish.errors import CannotPublish, PolicyError
 from republish.gate.limits import Gate
 from republish.microdata import Microdata
 from republish.policy import Policy
+from republish.publishers import Publisher, parameters_of
+from republish.release.forms import TwoTables
 from republish.schema import Schema
 from republish.tune.compare import COMPROMISED, TriedPolicy, determined
 from republish.tune.dry_run import simulated
 from republish.tune.rehearsal import Rehearsal
-from republish.tune.views import past_views
+from republish.tune.views import MOST_ROWS, past_views
 
 if TYPE_CHECKING:
     from republish.series import Series
+    from republish.tune.recommend import Recommendation
 
 COMPARED_ROWS = 1_000
 """Rows of a view that is attacked for a recommendation, for attacks take long."""
+NOTHING_SENSITIVE = "no gate is set, for no column is sensitive, and there is nothing for attacks to seek"
+UNTRIED = "no gate is set, for none was tried: that takes a past view, and publishers that are compared on it"
+_LARGE = (
+    f"no gate is set, for the views have more than {MOST_ROWS:,} rows: it attacks all releases at every publish, which "
+    "then takes long and cannot be made in parts (--gate recommended sets one)"
+)
 _DRAWS, _LEAST_LIMIT, _MOST_LIMIT = 3, 0.01, 0.05
 
 
-def passing_gate(candidate: TriedPolicy, schema: Schema, views: Sequence[Microdata]) -> Gate | None:
+class TriedGate(NamedTuple):
+    """A gate that was tried, `None` where none lets such a series pass; and why none is set unless it is asked for."""
+
+    gate: Gate | None
+    why_not: str = ""
+
+
+def passing_gate(candidate: TriedPolicy, schema: Schema, views: Sequence[Microdata], rows: int) -> TriedGate:
     """A gate that lets a series pass which goes on like these views, twice what was found being allowed.
 
-    `None` where so much is found that a limit would mean nothing.
+    The views may be a sample of such as have so many `rows`.
     """
     policy = Policy(schema, candidate.publisher, 0, form=candidate.form)
-    limit = _limit(_worst(Rehearsal.of(policy, views)))
-    return None if limit > _MOST_LIMIT else _gate(policy, limit)
+    worst = _worst(Rehearsal.of(policy, views))
+    if _limit(worst) <= _MOST_LIMIT:
+        return TriedGate(_gate(policy, _limit(worst)), _LARGE if rows > MOST_ROWS else "")
+    return TriedGate(
+        None,
+        f"no gate is recommended: {worst:.1%} of the people are found out in a series that goes on like these views, "
+        f"and a limit of twice as much, above {_MOST_LIMIT:.0%}, would mean nothing. Give limits of your own, or "
+        "choose another publisher",
+    )
+
+
+def gate_for(
+    publisher: Publisher,
+    form: TwoTables | None,
+    schema: Schema,
+    views: Sequence[Any],
+    advice: Recommendation | None = None,
+    asked: bool = True,
+) -> TriedGate:
+    """The gate of a new series: that of the `advice` where the publisher is as advised, else one that is tried now.
+
+    Tried on the raw `views`, oldest first, and such as might follow. Where nobody `asked` for a gate, none is tried
+    that was not to be compared, and none set that makes publishing slow.
+
+    Raises:
+        RepublishError: a view cannot be read; the message says which.
+    """
+    if advice is not None and not asked and not (advice.compared and advice.answers.again):
+        return TriedGate(None, advice.no_gate)
+    if advice is not None and advice.compared and _chosen(advice.publisher) == _chosen(publisher):
+        found = TriedGate(advice.gate, advice.no_gate)
+    else:
+        found = _tried(publisher, form, schema, views)
+    return found if asked or not found.why_not else TriedGate(None, found.why_not)
+
+
+def _chosen(publisher: Publisher) -> tuple[Any, ...]:
+    return publisher.name, parameters_of(publisher), publisher.require
+
+
+def _tried(publisher: Publisher, form: TwoTables | None, schema: Schema, views: Sequence[Any]) -> TriedGate:
+    if schema.sensitive is None or not views:
+        return TriedGate(None, UNTRIED if schema.sensitive is not None else NOTHING_SENSITIVE)
+    read = past_views(views, schema)
+    series = simulated(read.only(COMPARED_ROWS, schema))
+    try:
+        return passing_gate(TriedPolicy(publisher, form), schema, series, read.rows)
+    except (CannotPublish, PolicyError) as problem:
+        return TriedGate(None, f"no gate could be tried, for {publisher.name} refuses such views: {problem}")
 
 
 def recommended_gate(series: Series, views: Sequence[Any] = ()) -> Gate:

@@ -24,12 +24,13 @@ _SHUFFLES, _SURER, _FEWEST = 20, 0.15, 30  # an order: so much likelier a right 
 
 @dataclass(frozen=True)
 class Question:
-    """A question that is answered with yes or no, and what follows from either."""
+    """A question that is answered with yes or no, what follows from either, and whether past views can tell."""
 
     name: str
     text: str
     yes: str
     no: str
+    in_views: bool = True
 
 
 QUESTIONS = (
@@ -62,6 +63,7 @@ QUESTIONS = (
         "Does the analyst need one table, with a value in every row?",
         "Only publishers of one table are chosen from. They give away more, or fake rows.",
         "Two tables: people with fine quasi-identifiers, and apart from them how often each value occurs in a batch.",
+        in_views=False,
     ),
 )
 """All that is asked, in this order."""
@@ -95,8 +97,11 @@ class Answers:
 
     def otherwise(self, usual: Answers) -> Answers:
         """These answers, and those of `usual` where there is none."""
-        given = {name: answer for name, answer in asdict(self).items() if answer is not None}
-        return Answers(**(asdict(usual) | given))
+        return Answers(**(asdict(usual) | self.given()))
+
+    def given(self) -> dict[str, bool]:
+        """The answers that there are, by name."""
+        return {name: answer for name, answer in asdict(self).items() if answer is not None}
 
     def words(self) -> dict[str, str]:
         """The answers as they are typed."""

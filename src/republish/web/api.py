@@ -170,7 +170,11 @@ class CreateBody(ViewBody):
     )
     parameters: dict[str, bool | int | float | str] = Field(default_factory=dict)
     require: str = ""
-    gate: str | dict[str, Any] | None = None
+    gate: str | dict[str, Any] | None = Field(
+        None,
+        description='Limits, or "recommended" for one that is tried on the uploads, or "none". Without it the '
+        "recommended one where no publisher is named, else none; `no_gate` of the answer says why there is none.",
+    )
     one_table: bool = False
     no_sensitive: bool = False
     form: str | dict[str, bool | int | float | str] | None = Field(
@@ -377,8 +381,9 @@ def _work(api: APIRouter, desk: Desk) -> None:
     def create(body: CreateBody) -> dict[str, Any]:
         roles = [column.model_dump(exclude={"why", "looks", "forms", "maybe"}) for column in body.roles]
         made = desk.create(roles=roles, **body.model_dump(exclude={"roles"})).as_dict()
-        advice = desk.advice(body.name)
-        return plain(made if advice is None else made | {"recommended": advice})
+        advice, no_gate = desk.advice(body.name), desk.no_gate(body.name)
+        why = ({} if advice is None else {"recommended": advice}) | ({"no_gate": no_gate} if no_gate else {})
+        return plain(made | why)
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:

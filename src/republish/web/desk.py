@@ -44,6 +44,7 @@ class Desk(AmendingDesk):
         self.jobs = jobs or Jobs()
         self._noted: set[tuple[str, str]] = set()
         self._advice: dict[str, dict[str, Any]] = {}
+        self._no_gate: dict[str, str] = {}
 
     # Uploads --------------------------------------------------------------------------------------
 
@@ -179,7 +180,8 @@ class Desk(AmendingDesk):
         k, presence and hide_batch as series.toml has them; without one, that which the publisher needs. Without a
         publisher, that which is recommended for the view, `further` views that followed it, oldest first, and these
         `answers` to the questions of docs/choose.md, and `advice` says why. The gate "recommended" has limits that were
-        tried. `report` is title, purpose and so on.
+        tried on these views; it is the usual one of a recommended publisher, and "none" leaves it out. Where there is
+        none, `no_gate` says why. `report` is title, purpose and so on.
         """
         from republish.series import Series
 
@@ -200,26 +202,40 @@ class Desk(AmendingDesk):
         if schema.sensitive is None and not no_sensitive:
             raise DeskError(f"a series without a sensitive column hides only who is who. {SAY_NONE}")
         advice = None
+        views = [view, *(self.uploads.get(one) for one in further)]
         if publisher is None:
-            views = [view, *(self.uploads.get(one) for one in further)]
             advice = request_models.advice_on(views, schema, form, answers)
         made, tables = request_models.method_of(
             advice, publisher, dict(parameters or {}), require, form, schema
         )
-        limits = request_models.gate_of(gate, advice)
+        tried = request_models.gate_of(gate, (made, tables), schema, views, advice)
+        situation = {} if advice is None else advice.answers.given()
         series = Series.create(
-            root, schema, made, one_table=one_table, gate=limits, form=tables, report=report
+            root,
+            schema,
+            made,
+            one_table=one_table,
+            gate=tried.gate,
+            form=tables,
+            report=report,
+            situation=situation,
         )
         series.ledger.close()
         self._note_upload(name, view)
         self.note(name, "create", DONE, publisher=made.name, columns=len(schema.columns))
         if advice is not None:
             self._advice[name] = advice.as_dict()
+        if tried.gate is None and tried.why_not:
+            self._no_gate[name] = tried.why_not
         return self.one(name)
 
     def advice(self, name: str) -> dict[str, Any] | None:
         """Why a series that was made at this desk has the publisher that was recommended; `None` of any other."""
         return self._advice.get(name)
+
+    def no_gate(self, name: str) -> str:
+        """Why a series that was made at this desk has no gate although one might have been expected."""
+        return self._no_gate.get(name, "")
 
     def _note_upload(self, name: str, view: Upload) -> None:
         """Write down an upload with the series that it is first used for; until then it concerns none."""

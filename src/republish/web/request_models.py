@@ -12,16 +12,16 @@ from republish.web.uploads.columns import legible
 from republish.web.uploads.uploads import Upload
 
 if TYPE_CHECKING:
-    from republish.gate.limits import Gate
     from republish.publishers import Publisher
     from republish.release.forms import TwoTables
     from republish.schema import Schema
     from republish.series import Series
     from republish.sources.columns.understood import Understood
     from republish.tune.recommend import Recommendation
+    from republish.tune.recommended_gate import TriedGate
 
-RECOMMENDED = "recommended"
-"""The gate whose limits were tried on the view."""
+RECOMMENDED, NO_GATE = "recommended", "none"
+"""The gate whose limits were tried on the view, and that there shall be none."""
 USUAL_GATE = {"max_determined": 0.01, "compromised": 0.04}
 _MOST_SEED = 2**63 - 1
 
@@ -167,12 +167,24 @@ def method_of(
     return make_publisher(name, parameters, requirements, knowledge), tables
 
 
-def gate_of(gate: str | Mapping[str, Any] | None, advice: Recommendation | None) -> Gate | None:
-    """The gate that was asked for; where the recommended one is, and a publisher was named, what is usual."""
-    from republish.gate.limits import gate_from_mapping, parse_gate
+def gate_of(
+    gate: str | Mapping[str, Any] | None,
+    method: tuple[Publisher, TwoTables | None],
+    schema: Schema,
+    uploads: Sequence[Upload],
+    advice: Recommendation | None,
+) -> TriedGate:
+    """The gate that was asked for, or the recommended one, tried on the uploads, and why there is none.
 
-    if gate == RECOMMENDED:
-        return gate_from_mapping(USUAL_GATE) if advice is None else advice.gate
-    if not gate:
-        return None
-    return parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate)
+    Where nothing is said, the recommended one with a recommended publisher, else none.
+    """
+    from republish.gate.limits import gate_from_mapping, parse_gate
+    from republish.tune.recommended_gate import TriedGate, gate_for
+
+    if gate == RECOMMENDED or (gate is None and advice is not None):
+        with legible():
+            views = [upload.path for upload in uploads]
+            return gate_for(*method, schema, views, advice, asked=gate is not None)
+    if not gate or gate == NO_GATE:
+        return TriedGate(None)
+    return TriedGate(parse_gate(gate) if isinstance(gate, str) else gate_from_mapping(gate))

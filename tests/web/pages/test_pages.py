@@ -350,8 +350,8 @@ def test_the_page_asks_the_questions_of_the_command(client: TestClient) -> None:
     page = post(client, "/new", view(0).write_csv()).text  # type: ignore[attr-defined]
     for one in QUESTIONS:
         assert f"<legend>{one.text}</legend>" in page
-    assert re.search(r'id="a-again-yes"[^>]*checked', page) and re.search(
-        r'id="a-order-no"[^>]*checked', page
+    assert re.search(r'id="a-again-as-files"[^>]*checked', page) and re.search(
+        r'id="a-one_table-no"[^>]*checked', page
     )
 
 

@@ -93,6 +93,7 @@ class JobPages(Page):
             checked=checked,
             fine=check["fits"],
             advice=self.desk.advice(name),
+            no_gate=self.desk.no_gate(name),
         )
 
     def dry_run(self, request: Request, form: FormData) -> Response:

@@ -16,11 +16,11 @@ from republish.release.forms import ONE_TABLE, PRESENCE, TWO_TABLES, TwoTables
 from republish.report.signing import LABELS
 from republish.report.words import PARAMETERS
 from republish.show.numbers import upper_first
-from republish.tune.situation import QUESTIONS, USUAL
+from republish.tune.situation import QUESTIONS, USUAL, Question
 from republish.web import DeskError, NotFound
 from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
-from republish.web.request_models import RECOMMENDED, USUAL_GATE
+from republish.web.request_models import NO_GATE, RECOMMENDED, USUAL_GATE
 
 ROLES = (
     ("identifier", "identifier: names a person"),
@@ -33,7 +33,7 @@ KINDS = ("number", "category", "date")
 _EASY = {"k", "m", "n", "t", "j", "beta", "size", "values", "together", "max_determined", "compromised"}
 _MAY_BE_EMPTY = {"n", "p", "L", "h"}
 _STEPS = {"int": "1", "float": "any"}
-_RECOMMENDED, _AS_USUAL = "recommended", "as-usual"
+_RECOMMENDED, _AS_USUAL, _AS_FILES = "recommended", "as-usual", "as-files"
 _ONE_TABLE, _FOLLOW = "one-table", "follow"
 SITUATIONS = {
     "again": "The table is published again and again",
@@ -81,7 +81,7 @@ class NewSeriesPages(Page):
             "no_sensitive": False,
             "max_determined": "",
             "gate_compromised": "",
-            **{f"answer.{name}": word for name, word in USUAL.words().items()},
+            **{f"answer.{one.name}": _choices(one)[0][0] for one in QUESTIONS},
         }
         if form is not None:
             asked = {key: text(form, key) or usual for key, usual in asked.items()} | {
@@ -117,7 +117,7 @@ class NewSeriesPages(Page):
                 for name, label in {"title": "Title", **LABELS}.items()
             ],
             form=asked,
-            questions=QUESTIONS,
+            questions=[(one, _choices(one)) for one in QUESTIONS],
             error=error,
         )
 
@@ -150,9 +150,7 @@ class NewSeriesPages(Page):
                     no_sensitive="no_sensitive" in form,
                     form=_form(form, publisher),
                     report={name: text(form, f"report.{name}") for name in REPORT_FIELDS},
-                    answers={one.name: text(form, f"answer.{one.name}") or "no" for one in QUESTIONS}
-                    if "answer.again" in form
-                    else None,
+                    answers=_answers(form),
                     further=further,
                 )
         except NotFound:
@@ -199,10 +197,28 @@ def _by_situation(methods: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"title": SITUATIONS[key], "methods": some, "key": key} for key, some in found.items() if some]
 
 
-def _gate(form: FormData) -> str | dict[str, Any] | None:
-    """The gate that was asked for; with neither of its limits given, the one that was tried."""
+def _choices(one: Question) -> list[tuple[str, str, str]]:
+    """What may be answered to a question, the usual first: a word, how it is shown, and what follows."""
+    said = [("yes", "Yes", one.yes), ("no", "No", one.no)]
+    usual = USUAL.words()[one.name]
+    if not one.in_views:
+        return sorted(said, key=lambda choice: choice[0] != usual)
+    alone = (
+        f"The first file and those that followed answer it; one file alone cannot: then {usual} is assumed."
+    )
+    return [(_AS_FILES, "As the files say", alone), *said]
+
+
+def _answers(form: FormData) -> dict[str, str]:
+    """What was answered by a person; the rest is left to the files."""
+    given = {one.name: text(form, f"answer.{one.name}") for one in QUESTIONS}
+    return {name: word for name, word in given.items() if word not in ("", _AS_FILES)}
+
+
+def _gate(form: FormData) -> str | dict[str, Any]:
+    """The gate that was asked for; with neither of its limits given, one that is tried."""
     if "gate" not in form:
-        return None
+        return NO_GATE
     said = {
         "max_determined": ("max_determined", "the share of people determined"),
         "compromised": ("gate_compromised", "the share of people whom the adversary knows already"),

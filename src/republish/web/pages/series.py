@@ -38,6 +38,7 @@ class SeriesPages(Page):
             useful=charts.useful(found.releases, found.publisher["keeps_counts"]),
             notices=self.desk.notices(found.name),
             advice=self.desk.advice(found.name),
+            no_gate=self.desk.no_gate(found.name),
         )
 
     def release(self, request: Request) -> Response:
