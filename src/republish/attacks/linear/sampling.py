@@ -90,8 +90,8 @@ def _sweeps(net, code, world, walkers, sweeps, seed, counts):  # type: ignore[no
 def _chain(net, code, state, u, chain, goal, paired):  # type: ignore[no-untyped-def]
     """Draw who has to move along if u takes another value: how many, and whether all of them can.
 
-    `state` is the world, and which cells it holds. `goal` is where each of them goes. Pairs are drawn when they are met: the partner of somebody is any of those who
-    have none yet, or nobody, which stops the chain.
+    `state` is the world, and which cells it holds. `goal` is where each of them goes. Pairs are drawn when they are
+    met: the partner of somebody is any of those who have none yet, or nobody, which stops the chain.
     """
     world, held = state
     first, last = net.cell_start[u], net.cell_start[u + 1]
