@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from republish.arrays import BoolArray, IntArray
-from republish.kernels import kernel
+from republish.kernels import kernel, kernel_with
 
 BLOCK = 7
 """Most unknowns in a block."""
@@ -21,6 +21,10 @@ LONGEST = 400
 """A chain that grows longer than this is given up."""
 WAYS = 2000
 """A block whose ways take more steps to count stays as it is."""
+
+
+_within = kernel_with(forceinline=True)
+"""A call counts references to every array of a board, one lock each; a call that is no call counts none."""
 
 
 class Walkers(NamedTuple):
@@ -49,38 +53,47 @@ def _sweeps(net, code, world, walkers, sweeps, seed, counts):  # type: ignore[no
     chain, goal = np.empty(LONGEST, dtype=np.int64), np.full(len(world), -1, dtype=np.int64)
     paired = np.zeros(len(net.slot), dtype=np.bool_)
     spare = np.zeros(len(net.need), dtype=np.int64)
+    held = np.zeros(len(net.owner), dtype=np.bool_)  # the cells of `world`: one look instead of two far apart
+    for c in world:
+        held[c] |= c >= 0
     met = np.zeros(len(walkers.chains), dtype=np.int64)
     for _ in range(sweeps):
         for p in range(len(walkers.chains)):
             movable = walkers.who[walkers.start[p] : walkers.start[p + 1]]
             for _ in range(walkers.chains[p]):
                 u = movable[np.random.randint(len(movable))]
-                size, fine = _chain(net, code, world, u, chain, goal, paired)
+                size, fine = _chain(net, code, (world, held), u, chain, goal, paired)
                 met[p] += size
                 for k in range(size):  # move, and wipe out the traces
                     v = chain[k]
                     paired[net.slot_start[world[v]] : net.slot_start[world[v] + 1]] = False
+                for k in range(size if fine else 0):
+                    held[world[chain[k]]] = False
                 for k in range(size):
                     if fine:
                         world[chain[k]] = goal[chain[k]]
+                        held[world[chain[k]]] = True
                     goal[chain[k]] = -1
             for _ in range((len(movable) + 3) // 4):
                 u = movable[np.random.randint(len(movable))]
                 size = _block(net, u, chain, goal)
+                held[world[chain[:size]]] = False
                 _redraw(net, world, chain[:size], goal, spare)
+                held[world[chain[:size]]] = True
                 goal[chain[:size]] = -1
         for u in walkers.who:
             counts[world[u]] += 1
     return met
 
 
-@kernel
-def _chain(net, code, world, u, chain, goal, paired):  # type: ignore[no-untyped-def]
+@_within
+def _chain(net, code, state, u, chain, goal, paired):  # type: ignore[no-untyped-def]
     """Draw who has to move along if u takes another value: how many, and whether all of them can.
 
-    `goal` is where each of them goes. Pairs are drawn when they are met: the partner of somebody is any of those who
-    have none yet, or nobody, which stops the chain.
+    `state` is the world, and which cells it holds. `goal` is where each of them goes. Pairs are drawn when they are
+    met: the partner of somebody is any of those who have none yet, or nobody, which stops the chain.
     """
+    world, held = state
     first, last = net.cell_start[u], net.cell_start[u + 1]
     if last - first < 2:
         return 0, False
@@ -96,8 +109,8 @@ def _chain(net, code, world, u, chain, goal, paired):  # type: ignore[no-untyped
             entry = net.slot_start[old] + k
             if paired[entry]:
                 continue
-            here, _ = _without(net, world, paired, net.slot[entry])
-            there, partner = _without(net, world, paired, net.slot[net.slot_start[new] + k])
+            here, _ = _without(net, held, paired, net.slot[entry])
+            there, partner = _without(net, held, paired, net.slot[net.slot_start[new] + k])
             if there == 0 or (here > there and np.random.randint(here) >= there):
                 return size, False
             w = net.owner[net.in_cell[partner]]
@@ -119,20 +132,19 @@ def _chain(net, code, world, u, chain, goal, paired):  # type: ignore[no-untyped
     return size, True
 
 
-@kernel
-def _without(net, world, paired, slot):  # type: ignore[no-untyped-def]
+@_within
+def _without(net, held, paired, slot):  # type: ignore[no-untyped-def]
     """How many holders of a slot have no partner yet, and where one of them, drawn at random, is in the slot."""
     found, drawn = 0, -1
     for i in range(net.in_start[slot], net.in_start[slot + 1]):
-        c = net.in_cell[i]
-        if world[net.owner[c]] == c and not paired[net.in_entry[i]]:
+        if held[net.in_cell[i]] and not paired[net.in_entry[i]]:
             found += 1
             if np.random.randint(found) == 0:
                 drawn = i
     return found, drawn
 
 
-@kernel
+@_within
 def _differs(net, world, goal, cell):  # type: ignore[no-untyped-def]
     """Whether the lives before and after the owner of a cell will have another value."""
     for rival in (net.older[cell], net.newer[cell]):
@@ -143,7 +155,7 @@ def _differs(net, world, goal, cell):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@_within
 def _block(net, u, block, mark):  # type: ignore[no-untyped-def]
     """Draw up to BLOCK unknowns near u, whatever they hold; they are marked 0."""
     block[0], mark[u] = u, 0
@@ -167,7 +179,7 @@ def _block(net, u, block, mark):  # type: ignore[no-untyped-def]
     return size
 
 
-@kernel
+@_within
 def _redraw(net, world, block, chosen, spare):  # type: ignore[no-untyped-def]
     """Hand out anew what the members of a block hold, each way as likely.
 
