@@ -75,7 +75,7 @@ class Microdata:
 
     `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
     its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
-    are sorted, and no identifier is left. `compromised` is what outsiders know of single rows, `possible` which
+    are sorted, and no identifier is left. `compromised` is what is known of single rows, `possible` which
     values each row may have, where that was given. Where the view is only a part of a table, `at_large` is what that
     table says of its sensitive values. The first `known` values are those that earlier releases showed or the schema
     lists; the others are new.

@@ -114,7 +114,7 @@ def test_an_impossible_value_in_a_group_is_found(tmp_path: Path, monkeypatch: py
         new_series(tmp_path).publish(crowd(0, 120), theta=table())
 
 
-def test_whoever_is_forgotten_is_forgotten_here_too(tmp_path: Path) -> None:
+def test_people_who_are_forgotten_are_forgotten_here_too(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     series.publish(crowd(0, 120), theta=table())
     forget(series, pl.DataFrame({"id": ["p4", "p7"]}))

@@ -21,7 +21,7 @@ MEANING = "No group shows a value that is impossible for one of its people, by t
 
 @dataclass(frozen=True)
 class PossibleForPeople:
-    """The values of the table that came with a view, at least `m` each; whoever is not in it may have any."""
+    """The values of the table that came with a view, at least `m` each; a person who is not in it may have any."""
 
     m: int
     promise: ClassVar[str] = PROMISE
@@ -44,7 +44,7 @@ class PossibleForPeople:
 
         Raises:
             PolicyError: no table came with the view.
-            ViewError: somebody has a value that is impossible.
+            ViewError: a person has a value that is impossible.
         """
         if view.possible is None:
             raise PolicyError(

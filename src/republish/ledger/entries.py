@@ -115,7 +115,7 @@ class LedgerEntries(tuple[Entry, ...]):
         return {number: files for named in later for number, files in named.items()}
 
     def _of_people(self, number: int, kind: str) -> str | None:
-        """The newest file of one kind about single people of a release: whoever was forgotten is not in it."""
+        """The newest file of one kind about single people of a release: people who were forgotten are not in it."""
         later = (entry.payload.get(kind, {}) for entry in reversed(self) if entry.kind == "forget")
         found: str | None = next((files[str(number)] for files in later if str(number) in files), None)
         return found or self.record(number).payload.get(kind)

@@ -354,8 +354,8 @@ def _require_possible(coming: _Coming, of_row: IntArray, allowed: BoolArray) -> 
     if lost:
         raise CannotPublish(
             f"a person who keeps her value keeps the set of values it hides in, which must be possible for her; for "
-            f"{lost} people it is no longer, since what theta says of them, or the quasi-identifier that it goes by, has "
-            "changed; leave them out"
+            f"{lost} people it is no longer, since what theta says of them, or the quasi-identifier that it goes by, "
+            "has changed; leave them out"
         )
 
 

@@ -52,7 +52,7 @@ def possible_for_people(members: pl.DataFrame, shown: pl.DataFrame, may: pl.Data
     """Whether every listed member of a group may have every value that it shows.
 
     `members` has pseudonym and group, 0 for left out; `shown` group and code of every row; `may` the pairs of the
-    table. Whoever is in no pair may have any value.
+    table. A person who is in no pair may have any value.
     """
     there = members.filter(pl.col("group") > 0).join(may.select(KEY).unique(), on=list(KEY), how="semi")
     pairs = there.cast({"group": pl.Int64}).join(shown.cast(pl.Int64).unique(), on="group")

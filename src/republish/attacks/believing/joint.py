@@ -104,8 +104,8 @@ def _sightings(
 ) -> Iterator[Sighting]:
     """Every release as she sees it.
 
-    Where gaps count, whoever is absent between two appearances has a value there that nothing speaks of. She is behind
-    all who are in the register.
+    Where gaps count, a person who is absent between two appearances has a value there that nothing speaks of. These
+    people come after all who are in the register.
     """
     weighed = history.renewed or history
     missed: list[tuple[IntArray, IntArray]] | None = None
@@ -130,7 +130,7 @@ def _sightings(
 def _missed(register: Register, people: int) -> list[tuple[IntArray, IntArray]]:
     """Who is absent between two appearances, release by release, and the class at the second one.
 
-    Of whoever is known to have kept or changed the value over the absence, that says more.
+    Where it is known that a person kept or changed the value over the absence, that says more.
     """
     first = np.full(people, len(register.person))
     for i, person in reversed(list(enumerate(register.person))):
