@@ -65,6 +65,7 @@ def test_publish_writes_what_may_leave_and_what_may_not(series: Series, views: l
             "margins",
             "membership",
             "memory",
+            "possible",
             "recodes",
             "scales",
             "secret.key",

@@ -29,6 +29,7 @@ from republish.sources.values import as_text, parse, require_single_values
 
 if TYPE_CHECKING:
     from republish.inference import Compromised
+    from republish.knowledge.possible_values import PossibleCodes
 
 MISSING = -np.inf
 INTERVAL, FLAT, TREE = 0, 1, 2
@@ -74,9 +75,10 @@ class Microdata:
 
     `values` is the sensitive domain that `codes` point into; a missing sensitive value is a value of
     its own, the null of that domain. Inside a series `people` holds the pseudonyms, by which the rows
-    are sorted, and no identifier is left. `compromised` is what outsiders know of single rows. Where the view is
-    only a part of a table, `at_large` is what that table says of its sensitive values. The first `known` values are
-    those that earlier releases showed or the schema lists; the others are new.
+    are sorted, and no identifier is left. `compromised` is what is known of single rows, `possible` which
+    values each row may have, where that was given. Where the view is only a part of a table, `at_large` is what that
+    table says of its sensitive values. The first `known` values are those that earlier releases showed or the schema
+    lists; the others are new.
     """
 
     schema: Schema
@@ -88,6 +90,7 @@ class Microdata:
     insensitive: pl.DataFrame
     people: WordArray | None = None
     compromised: Compromised | None = None
+    possible: PossibleCodes | None = None
     at_large: Whole | None = None
     known: int = 0
 
@@ -118,6 +121,9 @@ class Microdata:
             insensitive=self.insensitive[rows] if self.insensitive.width else self.insensitive,
             people=None if self.people is None else self.people[rows],
             compromised=None,
+            possible=None
+            if self.possible is None
+            else self.possible._replace(of_row=self.possible.of_row[rows]),
         )
 
     def without(self, rows: BoolArray) -> Microdata:
@@ -126,7 +132,13 @@ class Microdata:
         stays = np.arange(len(self.values)) < self.known
         stays[left.codes] = True
         number = np.cumsum(stays, dtype=np.int32) - 1
-        return replace(left, codes=number[left.codes], values=self.values.filter(pl.Series(stays)))
+        may = left.possible
+        return replace(
+            left,
+            codes=number[left.codes],
+            values=self.values.filter(pl.Series(stays)),
+            possible=None if may is None else may._replace(allowed=may.allowed[:, stays]),
+        )
 
     def pseudonymous(self, secret: Secret) -> Microdata:
         """The view with pseudonyms for identifiers, its rows in their order: none is left of the source's."""

@@ -20,6 +20,7 @@ from republish.gate.limits import Gate, gate_from_mapping
 from republish.hierarchies import Hierarchy
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge, read_knowledge
+from republish.knowledge.possible_people import PossibleForPeople
 from republish.knowledge.possible_values import PossibleValues
 from republish.publishers import Publisher, make_publisher, said_parameters, stored_parameters
 from republish.publishers.renamed import named_formerly, named_now
@@ -146,8 +147,8 @@ class Policy:
         return self.publisher.bt
 
     @property
-    def possible(self) -> PossibleValues | None:
-        """Which values a person may have at all, where the publisher looks at it; checked while the view is at hand."""
+    def possible(self) -> PossibleValues | PossibleForPeople | None:
+        """Which values a person may have at all, where the publisher looks at it."""
         return self.publisher.possible
 
     @property
@@ -162,7 +163,9 @@ class Policy:
         }
         if self.form is not None:
             promises["people"] = self.form.requirement.text
-        checked = [*([self.bt.text] if self.bt else []), *([self.possible.promise] if self.possible else [])]
+        possible = self.possible
+        passing = [possible.promise] if possible is not None and not possible.kept else []
+        checked = [*([self.bt.text] if self.bt else []), *passing]
         if checked:
             promises["when_published"] = checked
         return promises if self.gate is None else promises | {"gate": self.gate.public()}

@@ -333,6 +333,7 @@ class Series:
         corrects: int | None = None,
         expect_anyway: str | None = None,
         hold_newcomers: bool = False,
+        theta: Any = None,
     ) -> Published:
         """One release of a view: group, verify, pass the gate, commit; or an error, and the series is as it was.
 
@@ -348,10 +349,11 @@ class Series:
         both finds.
         `expect_anyway` is the reason, for the record and without names, why a view is published that differs from the
         last by more than `[expect]` allows. With `hold_newcomers` people who were in no release before wait for a
-        later one.
+        later one. `theta` is a table of possible values of the people in the view, identifier and sensitive value, for
+        a publisher with `theta` "people".
         """
         options = ReleaseOptions(
-            as_of, dry_run, compromised, meant, truth, corrects, expect_anyway, hold_newcomers
+            as_of, dry_run, compromised, meant, truth, corrects, expect_anyway, hold_newcomers, theta
         )
         if engine is not None:
             return engine.publish(self, view, options, progress)

@@ -26,6 +26,7 @@ _HIDDEN = {
     "erased",
     "counts",
     "compromised",
+    "possible",
     "cuts",
     "margins",
     "moved",

@@ -67,6 +67,10 @@ class PublishOptions:
     compromised: Path | None = option(
         None, "Table of what an adversary knows of single people: identifier, value, p."
     )
+    theta: Path | None = option(
+        None,
+        "Table of the values that people of the view may have: identifier, value (cor-split, theta=people).",
+    )
     truth: Path | None = option(
         None, "Folder of the raw views of all earlier releases, for linkage and presence in the gate."
     )
@@ -152,6 +156,7 @@ def publish(
             corrects=options.corrects,
             expect_anyway=meant.expect_anyway,
             hold_newcomers=options.hold_newcomers,
+            theta=options.theta,
         )
     written, failure = export_published(opened, done.number, into) if into and done.folder else (None, None)
     if not how.as_json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,9 @@ class PossibleCodes(NamedTuple):
 @dataclass(frozen=True)
 class PossibleValues:
     """The values that people with one of the listed cells of a column may have; everyone else may have any."""
+
+    kept: ClassVar[bool] = False
+    """Whether the pairs of people and values are stored: raw quasi-identifiers are not."""
 
     column: str
     listed: tuple[tuple[str, tuple[str | None, ...]], ...]

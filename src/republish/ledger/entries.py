@@ -103,17 +103,22 @@ class LedgerEntries(tuple[Entry, ...]):
 
     def compromised_file(self, number: int) -> str | None:
         """The newest file of what outsiders know of people in a release, where there is one."""
-        return self._compromised.get(str(number), self.record(number).payload.get("compromised"))
+        return self._of_people(number, "compromised")
+
+    def possible_file(self, number: int) -> str | None:
+        """The newest file of which values the people in a release may have, where that was given."""
+        return self._of_people(number, "possible")
 
     @cached_property
     def _memberships(self) -> dict[str, str | list[str]]:
         later = (entry.payload.get("memberships", {}) for entry in self)
         return {number: files for named in later for number, files in named.items()}
 
-    @cached_property
-    def _compromised(self) -> dict[str, str | None]:
-        later = (entry.payload.get("compromised", {}) for entry in self if entry.kind == "forget")
-        return {number: file for named in later for number, file in named.items()}
+    def _of_people(self, number: int, kind: str) -> str | None:
+        """The newest file of one kind about single people of a release: people who were forgotten are not in it."""
+        later = (entry.payload.get(kind, {}) for entry in reversed(self) if entry.kind == "forget")
+        found: str | None = next((files[str(number)] for files in later if str(number) in files), None)
+        return found or self.record(number).payload.get(kind)
 
     def _newest(self, key: str) -> dict[str, Any]:
         return next((entry.payload for entry in reversed(self) if key in entry.payload), {})

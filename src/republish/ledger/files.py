@@ -28,6 +28,7 @@ PRIVATE_KINDS = (
     "hierarchies",
     "counts",
     "compromised",
+    "possible",
     "cuts",
     "margins",
     "recodes",

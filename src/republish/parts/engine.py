@@ -51,6 +51,10 @@ class Engine(ABC):
             raise PolicyError(
                 "compromised records are for releases made by one process; leave out the engine"
             )
+        if options.theta is not None:
+            raise PolicyError(
+                "possible values of single people are for releases made by one process; leave out the engine"
+            )
         mover = self.mover()
         try:
             make = partial(InParts, Workforce(mover, self.part_rows, self.parts))

@@ -19,6 +19,7 @@ from republish.errors import CannotPublish
 from republish.grouping import Grouping
 from republish.inference import Reasoning
 from republish.knowledge import Extracted, Knowledge
+from republish.knowledge.possible_people import PossibleForPeople
 from republish.knowledge.possible_values import PossibleValues
 from republish.memory.batch_record import BatchTerms
 from republish.memory.memory import Memory
@@ -112,8 +113,8 @@ class Publisher(ABC):
     """The (B,t)-privacy of every release, checked while the view is at hand."""
 
     @property
-    def possible(self) -> PossibleValues | None:
-        """Which values a person may have at all, where it is looked at; checked while the view is at hand."""
+    def possible(self) -> PossibleValues | PossibleForPeople | None:
+        """Which values a person may have at all, where it is looked at; by column while the view is at hand."""
         return None
 
     @property

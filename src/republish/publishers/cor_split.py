@@ -41,9 +41,10 @@ with probability p (Fig. 3), and nobody is published more than L times in one li
 all further releases until her value changes, or the release is refused. Then the series is pvr-safe with threshold h
 (Def. 9, Lemma 3), as far as the formula goes: it applies each inference once, and only to compromised people.
 
-With theta (2.1, Def. 8, Fig. 4) people are divided, before anything else, by the values that are possible for them, and
-each part gets buckets of its own: so every value of a signature is possible for all who bear it, and an adversary who
-knows what is possible begins with no fewer candidates. Balancing and assignment then go on as without it.
+With theta (2.1, Def. 8, Fig. 4) people are divided, before anything else, by the values that are possible for them, as
+a quasi-identifier or, as in the paper, a table of people says, and each part gets buckets of its own: so every value of
+a signature is possible for all who bear it, and an adversary who knows what is possible begins with no fewer
+candidates. Balancing and assignment then go on as without it.
 
 The memory gains one number a person and release. The check of a group takes time in proportion to the releases.
 """
@@ -58,6 +59,7 @@ import numpy as np
 from republish.arrays import BoolArray, Int32Array, Int64Array, IntArray
 from republish.errors import CannotPublish, PolicyError
 from republish.grouping import SUPPRESSED, Grouping
+from republish.knowledge.possible_people import PEOPLE, PROMISE, PossibleForPeople
 from republish.knowledge.possible_values import ALL, PossibleValues
 from republish.memory.memory import Memory
 from republish.microdata import INTERVAL, Microdata
@@ -100,7 +102,8 @@ class CorSplit(SignaturePublisher):
     Newcomers whom no gap takes join existing sets of values first, with `assignment` "new" never; buckets are halved
     down to `cell` groups, which are dealt from lists.
 
-    With `theta`, the text of `PossibleValues`, people hide only among values that are possible for all of them.
+    With `theta`, the text of `PossibleValues` or "people" where they come person by person with every view, people hide
+    only among values that are possible for all of them.
 
     With `membership` "random" people are dealt by chance inside zones of about `zone` people who need a signature, 100
     times m where not given; without `pad` zones are made larger until newcomers are m-eligible in each.
@@ -157,7 +160,7 @@ class CorSplit(SignaturePublisher):
             raise PolicyError(f"{self.name}: assignment must be existing or new; choose one")
         if not _whole(self.cell) or self.cell < 1:
             raise PolicyError(f"{self.name}: cell must be a whole number of at least 1; choose one")
-        if self.theta != ALL:
+        if self.theta not in (ALL, PEOPLE):
             object.__setattr__(self, "theta", PossibleValues.of(self.theta).text)
         for name, found in (("pad", self.pad), ("retire", self.retire)):
             if not isinstance(found, bool):
@@ -185,7 +188,9 @@ class CorSplit(SignaturePublisher):
         return self.n
 
     @property
-    def possible(self) -> PossibleValues | None:
+    def possible(self) -> PossibleValues | PossibleForPeople | None:
+        if self.theta == PEOPLE:
+            return PossibleForPeople(self.m)
         return None if self.theta == ALL else PossibleValues.of(self.theta)
 
     def require_fit(self, schema: Schema) -> None:
@@ -195,6 +200,8 @@ class CorSplit(SignaturePublisher):
 
     @property
     def undivided(self) -> str | None:
+        if self.theta == PEOPLE:
+            return f"{self.name} with `theta` by person reads a table of them beside the view"
         if self.possible is not None and not self.pad:
             return (
                 f"{self.name} with `theta` and without `pad` needs newcomers who are m-eligible among all those with "
@@ -220,7 +227,8 @@ class CorSplit(SignaturePublisher):
 
     @property
     def series_promises(self) -> tuple[str, ...]:
-        kept = (f"weak-m-invariance={self.m}", f"hc-safety={self.n}")
+        possible = (PROMISE,) if self.theta == PEOPLE else ()
+        kept = (f"weak-m-invariance={self.m}", f"hc-safety={self.n}", *possible)
         return kept if self.L is None else (*kept, f"pvr-safety={self.h}@{self.p}", f"lifespan={self.L}")
 
     def publish(self, view: Microdata, memory: Memory, rng: np.random.Generator) -> Grouping:
@@ -346,7 +354,8 @@ def _require_possible(coming: _Coming, of_row: IntArray, allowed: BoolArray) -> 
     if lost:
         raise CannotPublish(
             f"a person who keeps her value keeps the set of values it hides in, which must be possible for her; for "
-            f"{lost} people it is no longer, since the quasi-identifier that theta goes by has changed; leave them out"
+            f"{lost} people it is no longer, since what theta says of them, or the quasi-identifier that it goes by, "
+            "has changed; leave them out"
         )
 
 

@@ -74,7 +74,9 @@ from republish.schema import Schema
 _ASSIGNMENTS = ("greedy", "optimal")
 _SIGNATURES = ("any", "equal-or-disjoint")
 _PARTITIONS = ("gathered", "bang")
-_LARGEST_PART = 1024  # groups that are gathered together, in parts or in the blocks of the BANG partition
+_LARGEST_PART = 1024  # groups that are gathered together in parts
+_BLOCK = 10  # groups that are gathered together in a block of the BANG partition
+_OLD_BLOCK = 1024  # as series have it that were made when blocks were as large as parts
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ class TauSafety(SignaturePublisher):
     signature, 75 times m where not given.
 
     With `partition` "bang" and `membership` "nearest" it is tau-safe BangA (thesis 5.3): buckets are split by nested
-    regions of a BANG file, each with every value of the signature equally often, down to 1,024 groups, and groups are
-    gathered inside. Places of people who left go to newcomers, else to counterfeits, and people with new
-    quasi-identifiers are where these are now.
+    regions of a BANG file, each with every value of the signature equally often, down to blocks of at most `block`
+    groups, ten where not given, and groups are gathered inside. Places of people who left go to newcomers, else to
+    counterfeits, and people with new quasi-identifiers are where these are now.
 
     With `newcomers`, people are published when so many need a signature at once, and a value that was never published
     hides among so many (docs/new-values.md).
@@ -106,6 +108,7 @@ class TauSafety(SignaturePublisher):
     membership: str = "random"
     zone: int | None = None
     partition: str = "gathered"
+    block: int | None = None
     whole: bool = False
 
     name: ClassVar[str] = "tau-safety"
@@ -113,7 +116,7 @@ class TauSafety(SignaturePublisher):
         "A. Anjum, G. Raschia, M. Gelgon, A. Khan et al.: tau-safety: a privacy model for sequential publication "
         "with arbitrary updates, Computers & Security 66, 2017"
     )
-    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest", "partition": "gathered"}
+    unsaid: ClassVar[dict[str, Any]] = {"membership": "nearest", "partition": "gathered", "block": _OLD_BLOCK}
     open_list_defaults: ClassVar[dict[str, str]] = {"newcomers": "m"}
     two_table_defaults: ClassVar[dict[str, Any]] = {"compromised": 0.04}
     summary: ClassVar[str] = (
@@ -132,6 +135,7 @@ class TauSafety(SignaturePublisher):
         ):
             if getattr(self, parameter) not in choices:
                 raise PolicyError(f"{self.name}: {parameter} must be {' or '.join(choices)}")
+        self._settle_block()
         if self.deals and self.partition == "bang":
             raise PolicyError(
                 f'{self.name}: partition = "bang" puts people together by place; leave it out, or choose membership = '
@@ -142,6 +146,16 @@ class TauSafety(SignaturePublisher):
                 f'{self.name}: assignment = "optimal" chooses the nearest people; leave it out, or choose '
                 'membership = "nearest", which tells much of who has which value'
             )
+
+    def _settle_block(self) -> None:
+        """Set the size of blocks that was not given; other partitions have none, whatever a stored policy means."""
+        given = self.block
+        if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+            raise PolicyError(f"{self.name}: block must be a whole number of at least 1")
+        if self.partition != "bang" and given not in (None, _OLD_BLOCK):
+            raise PolicyError(f'{self.name}: block is for partition = "bang"; leave it out, or choose that')
+        size = (_BLOCK if given is None else given) if self.partition == "bang" else None
+        object.__setattr__(self, "block", size)
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -258,6 +272,6 @@ class TauSafety(SignaturePublisher):
         buckets = fill_buckets(placed, past, keeps, self.m, rng, filling, apart)
         if self.whole:
             return buckets.batches(view.rows)
-        if self.partition == "bang":
-            return in_regions(view, buckets, _LARGEST_PART, rng)
+        if self.block is not None:
+            return in_regions(view, buckets, self.block, rng)
         return gathered(view, buckets, _LARGEST_PART, rng)

@@ -14,6 +14,7 @@ from republish.memory.memory import KEY, Memory
 from republish.microdata import Microdata
 from republish.policy import Policy
 from republish.publishers import knowing_publishers
+from republish.schema import Schema
 from republish.schema.column_names import listed
 from republish.secret import Secret
 from republish.sources.amended import amended
@@ -33,23 +34,16 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
         raise PolicyError(
             f"{policy.publisher.name} makes no use of compromised records; {knowing_publishers()} do"
         )
-    wanted = (schema.identifier, schema.sensitive.name, CONFIDENCE)
-    table = amended(respelled(read_table(source, files=schema.files), schema), schema)
-    absent = [name for name in wanted if name not in table.columns]
-    if absent:
-        raise ViewError(f"compromised records need the columns {listed(wanted)}; {listed(absent)} is missing")
-    identifiers = normal_texts(table[schema.identifier], schema.normal)
-    if identifiers.null_count():
-        raise ViewError(f"compromised records: {identifiers.null_count()} rows have no identifier")
+    table, identifiers = people_table(
+        source, schema, (schema.sensitive.name, CONFIDENCE), "compromised records"
+    )
     entries = Memory(view.people, {}).find(secret.pseudonyms(identifiers))
     strangers = int(np.count_nonzero(entries < 0))
     if strangers:
         raise ViewError(
             f"compromised records must be about people in the view; {strangers} of {len(entries)} rows are not"
         )
-    values = parse(table[schema.sensitive.name], schema.sensitive).to_frame("value")
-    places = view.values.to_frame("value").with_row_index("code")
-    codes = values.join(places, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+    codes = codes_of(table, view)
     if codes.null_count():
         raise ViewError(
             f"compromised records must name sensitive values of the series; {codes.null_count()} of {len(codes)} "
@@ -68,6 +62,30 @@ def with_compromised(view: Microdata, source: Any, policy: Policy, secret: Secre
             "another value than the view; correct them, or lower p"
         )
     return replace(view, compromised=known)
+
+
+def people_table(
+    source: Any, schema: Schema, columns: tuple[str, ...], what: str
+) -> tuple[pl.DataFrame, pl.Series]:
+    """A table about single people with these columns, and the identifiers in the form of the series."""
+    assert schema.identifier is not None
+    wanted = (schema.identifier, *columns)
+    table = amended(respelled(read_table(source, files=schema.files), schema), schema)
+    absent = [name for name in wanted if name not in table.columns]
+    if absent:
+        raise ViewError(f"{what} need the columns {listed(wanted)}; {listed(absent)} is missing")
+    identifiers = normal_texts(table[schema.identifier], schema.normal)
+    if identifiers.null_count():
+        raise ViewError(f"{what}: {identifiers.null_count()} rows have no identifier")
+    return table, identifiers
+
+
+def codes_of(table: pl.DataFrame, view: Microdata) -> pl.Series:
+    """The code of the sensitive value of every row, null where the view and the series before it do not know it."""
+    assert view.schema.sensitive is not None
+    values = parse(table[view.schema.sensitive.name], view.schema.sensitive).to_frame("value")
+    places = view.values.to_frame("value").with_row_index("code")
+    return values.join(places, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
 
 
 def compromised_table(view: Microdata) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,9 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
             remaining = memory.without(known)
             remaining.write(path)
             memberships, erased = _without(series, known, draft)
-            compromised, untold = _untold(series, known, draft)
+            entries = series.ledger.entries()
+            compromised, untold = _untold(series, known, draft, "compromised", entries.compromised_file)
+            possible, unlisted = _untold(series, known, draft, "possible", entries.possible_file)
             places = _places(series)
             payload = {
                 "people": len(known),
@@ -123,7 +126,8 @@ def forget(series: Series, identifiers: Any) -> Forgotten:
                 "memory_rows": [remaining.size],
                 "memberships": memberships,
                 "compromised": compromised,
-                "erased": [*series.memory_files(), *erased, *untold, *places],
+                **({"possible": possible} if possible else {}),
+                "erased": [*series.memory_files(), *erased, *untold, *unlisted, *places],
             }
             if places:
                 payload["counts"] = None  # the next release begins with none
@@ -170,19 +174,21 @@ def _places(series: Series) -> list[str]:
     return [] if name is None else [name]
 
 
-def _untold(series: Series, people: WordArray, draft: Draft) -> tuple[dict[str, str], list[str]]:
-    """Fresh files of what outsiders know of single people, without these."""
+def _untold(
+    series: Series, people: WordArray, draft: Draft, kind: str, file_of: Callable[[int], str | None]
+) -> tuple[dict[str, str], list[str]]:
+    """Fresh files of one kind about single people, without these."""
     gone = pl.DataFrame({key: people[:, i] for i, key in enumerate(KEY)})
     files, replaced = {}, []
     for entry in series.records:
         number = entry.release or 0
-        name = series.compromised_file(number)
+        name = file_of(number)
         if name is None:
             continue
         frame = read_parquet(series.ledger.path(name))
         others = frame.join(gone, on=list(KEY), how="anti", maintain_order="left")
         if others.height < frame.height:
-            path = draft.private_file("compromised", release=number)
+            path = draft.private_file(kind, release=number)
             write_parquet(others, path)
             files[str(number)] = draft.name(path)
             replaced.append(name)

@@ -36,6 +36,7 @@ class ReleaseOptions:
     corrects: int | None = None
     expect_anyway: str | None = None
     hold_newcomers: bool = False
+    theta: Any = None
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ from republish.publishing.plausibility import (
     with_spelling,
 )
 from republish.publishing.policy_record import policy_record, require_another_release
+from republish.publishing.possible_people import possible_table, with_possible
 from republish.publishing.preview import ROWS, Preview, changes, margins_of
 from republish.publishing.private_files import (
     needs_fresh_base,
@@ -194,6 +195,8 @@ class OneProcess(Maker):
             self.view = self.view.only(np.empty(0, dtype=np.int64))  # a large view is not held twice
         if self.options.compromised is not None:
             self.raw = with_compromised(self.raw, self.options.compromised, self.policy, self.secret)
+        if self.options.theta is not None:
+            self.raw = with_possible(self.raw, self.options.theta, self.policy, self.secret)
         self.step(STEPS[1])
         policy = self.policy
         if self.options.hold_newcomers:
@@ -331,6 +334,8 @@ class OneProcess(Maker):
             kept = self.cells.kept(draft, self.series, kept, self.checked.placed.cell)
         if self.raw.compromised is not None:
             kept["compromised"] = write_private_table(draft, "compromised", compromised_table(self.raw))
+        if self.raw.possible is not None:
+            kept["possible"] = write_private_table(draft, "possible", possible_table(self.raw))
         return kept
 
     def _write_memory(self, draft: Draft, after: Memory) -> dict[str, int]:

@@ -177,6 +177,7 @@ PARAMETERS = {
     "assignment": "how newcomers are put into open places",
     "signatures": "which values a person may hide among after a change",
     "partition": "whether groups are gathered around single people, or cut by nested regions of space",
+    "block": "most groups that are gathered together inside a nested region",
     "split": "rows from which a block is split; 0: twice the fewest and one more",
     "compact": "whether a region is made as narrow as the rows of its group",
     "insert_only": "whether regions and groups of the first release stay, for tables to which rows are only added",

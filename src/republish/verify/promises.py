@@ -26,6 +26,7 @@
 - `hc-safety=n`: no group shares more than |Q| - n, and less than all, of its members with one earlier group
   (Cor-Split, Fig. 6), so that no historical correlation relates fewer than n people. Members are episodes: a person
   whose value changed was in no earlier group.
+- `theta=people`: see `republish.verify.possible_values`; checked where the possible values are at hand.
 - `pvr-safety=h@p`, `lifespan=L`: see `republish.verify.pvr_safety`.
 """
 
@@ -41,6 +42,8 @@ import numpy as np
 import polars as pl
 
 from republish.arrays import BoolArray, IntArray
+from republish.knowledge.possible_people import MEANING as OF_POSSIBLE
+from republish.knowledge.possible_people import PROMISE as POSSIBLE
 from republish.memory.membership import Membership
 from republish.microdata import sensitive_codes
 from republish.release.two_tables import stored_values
@@ -91,6 +94,7 @@ _MEANING = {
         "By the formula of Cor-Split's paper a breach is less likely than the limit: each of its two inferences is "
         "made once. An adversary who goes on from what was excluded finds more."
     ),
+    "theta": OF_POSSIBLE,
     "lifespan": "Nobody is published more than n times while the value stays the same.",
 }
 
@@ -223,6 +227,8 @@ def promise_checks(
     groups = before.groups() if names & {"hc-safety", LIFESPAN, PVR_SAFETY} else ()
     for promise in promises:
         name = promise.partition("=")[0]
+        if promise == POSSIBLE:
+            continue  # of people's possible values, which are looked up apart
         if name == "hc-safety":
             checks.append(hc_safe(promise, now, groups, sizes))
         elif name == LIFESPAN:

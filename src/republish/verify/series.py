@@ -17,10 +17,11 @@ import polars as pl
 
 from republish.errors import LedgerError, PolicyError, SchemaError, ViewError
 from republish.inference import Reasoning
+from republish.knowledge.possible_people import PROMISE as POSSIBLE
 from republish.ledger import Entry, Ledger
 from republish.ledger.check import files_at_fault
 from republish.memory.membership import Membership
-from republish.memory.memory import Memory
+from republish.memory.memory import Memory, keyed
 from republish.release.domains import Scales
 from republish.release.forms import HIDDEN_BATCH
 from republish.release.release import COUNTERFEITS, TABLE_PARQUET, release_of
@@ -32,12 +33,14 @@ from republish.release.two_tables import (
     stored_release,
 )
 from republish.schema import Schema
+from republish.sources.paths import read_parquet
 from republish.verify.check import Check, Verification
 from republish.verify.draft import check_against_memory
 from republish.verify.hidden_batch import batches_hidden
 from republish.verify.kept_cuts import ShownCells, moved_so_far
+from republish.verify.possible_values import possible_for_people
 from republish.verify.promises import AuditedRelease, Signatures, meaning_of, signatures_of
-from republish.verify.similarity import shown_in
+from republish.verify.similarity import published_rows, shown_in
 from republish.verify.sums import CheckedPieces
 from republish.verify.walk import About, Walk, verify_members
 
@@ -173,7 +176,7 @@ class Audit(ABC):
             if found is None:
                 problems.append(f"release {number} cannot be read any more")
             else:
-                releases[number] = found.together().with_checks(*self._hidden(entry))
+                releases[number] = found.together().with_checks(*self._hidden(entry), *self._possible(entry))
                 new_lives += found.new_lives
             if found is None or number in altered:
                 unreliable.append(number)
@@ -232,6 +235,22 @@ class Audit(ABC):
             table = release_of(stored.people, people_schema(self.schema), self.series.scales(number))
             batch = stored.people[BATCH].fill_null(0).to_numpy()
         return [batches_hidden(table, batch)]
+
+    def _possible(self, entry: Entry) -> list[Check]:
+        """Whether groups show possible values alone, where those of each person were given and kept."""
+        if POSSIBLE not in self.walk.over_series(entry):
+            return []
+        number = entry.release or 0
+        name, members = self.series.ledger.entries().possible_file(number), self.series.members(number)
+        try:
+            may = read_parquet(self.series.ledger.path(name or ""))
+        except UNREADABLE:
+            return [Check(POSSIBLE, False, "The possible values of its people cannot be read any more.")]
+        group, code = published_rows(
+            self.series.ledger.folder(number), self.schema, self.series.values_at(number)
+        )
+        named = keyed(members.people).with_columns(group=pl.Series(members.group))
+        return [possible_for_people(named, pl.DataFrame({"group": group, "code": code}), may)]
 
     @cached_property
     def _known(self) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -187,6 +188,39 @@ def test_who_does_not_look_back_has_the_beliefs_of_the_belief_attack(
     ahead = weigh(history, Reasoning(knowledge), register, told, rounds=0)
     for one, step in zip(ahead.posteriors, walk(history, Reasoning(knowledge), register, told), strict=True):
         assert one.p == pytest.approx(step.posterior.p, abs=1e-5)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), order=st.sampled_from([1, 2]), events=st.booleans())
+def test_gaps_count_as_in_the_belief_attack(seed: int, order: int, events: bool) -> None:
+    history = random_history(seed, people=6, values=3, releases=6, change=0.5, absent=0.5)
+    knowledge = replace(random_knowledge(seed, 3, order), gaps="count")
+    register = register_of(history, knowledge, seed)
+    if events:
+        assert history.events is not None
+        register = register.with_events(history.events)
+    ahead = weigh(history, Reasoning(knowledge), register, rounds=0)
+    for i, step in enumerate(walk(history, Reasoning(knowledge), register)):
+        mine = ahead.posteriors[i].p[: len(register.person[i])]
+        assert mine == pytest.approx(step.posterior.p, abs=1e-5)
+
+
+def test_over_a_gap_of_one_release_two_steps_are_made() -> None:
+    """x and y are seen in the first and third release; looking back, too, the way between them is two steps."""
+    first, third = [({"x": "a", "y": "b"}, [])], [({"x": "b"}, ["c"]), ({"y": "c"}, ["a"])]
+    history = Example([first, [({"z": "a"}, ["b"])], third]).history
+    steps = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.3, 0.5]])
+    prior = np.array([[0.5, 0.3, 0.2]])
+    values = pl.Series("dx", ["a", "b", "c"])
+
+    def believed(table: np.ndarray, gaps: str) -> np.ndarray:
+        known = Knowledge(values, Classes.everyone(), prior, table[None, None], order=1, gaps=gaps)
+        found = joint(history, Reasoning(known), **FINE)
+        assert found.settled
+        return found.confidence
+
+    assert believed(steps, "count") == pytest.approx(believed(steps @ steps, "skip"), abs=1e-7)
+    assert believed(steps, "count") != pytest.approx(believed(steps, "skip"), abs=1e-2)
 
 
 @pytest.mark.parametrize("steps, order", [(None, 0), (0, 2)])

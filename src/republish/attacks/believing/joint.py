@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from republish.arrays import IntArray
 from republish.attacks.believing.beliefs import (
     Told,
     _entries,
@@ -26,7 +27,7 @@ from republish.attacks.believing.register import Register
 from republish.attacks.confidence import BeliefResult
 from republish.attacks.history import History
 from republish.attacks.summary import shares
-from republish.inference import Reasoning
+from republish.inference import UNTOLD, Reasoning
 from republish.inference.joint.messages import ROUNDS, TOLERANCE, Progress, Sighting, Together, together
 from republish.inference.posterior import Posteriors
 
@@ -93,7 +94,7 @@ def weigh(
     loops: str = "scaled",
     progress: Progress | None = None,
 ) -> Together:
-    """What she believes of everyone in every release, a row a person of the register."""
+    """What she believes of everyone in every release, a row a person of the register, then the absent."""
     sightings = list(_sightings(history, reasoning, register, told))
     return together(sightings, history.people, reasoning.posterior, tolerance, rounds, loops, progress)
 
@@ -101,16 +102,47 @@ def weigh(
 def _sightings(
     history: History, reasoning: Reasoning, register: Register, told: Told | None
 ) -> Iterator[Sighting]:
-    """Every release as she sees it."""
+    """Every release as she sees it.
+
+    Where gaps count, a person who is absent between two appearances has a value there that nothing speaks of. These
+    people come after all who are in the register.
+    """
     weighed = history.renewed or history
+    missed: list[tuple[IntArray, IntArray]] | None = None
     for i, revision in enumerate(_revisions(history, reasoning, register)):
         person = register.person[i]
+        if missed is None:
+            counts = revision.knowledge.gaps == "count" and revision.knowledge.order > 0
+            missed = _missed(register, history.people) if counts else []
+        absent, kinds = missed[i] if missed else (person[:0], person[:0])
+        changed = None if register.changed is None else register.changed[i]
         yield Sighting(
-            person,
-            register.classes[i],
+            np.append(person, absent),
+            np.append(register.classes[i], kinds),
             revision,
             groups_of(weighed, i),
             rows_of(weighed, i, person),
             None if told is None else _entries(told, i, person, register.codes[i]),
-            None if register.changed is None else register.changed[i],
+            None if changed is None else np.append(changed, np.full(len(absent), UNTOLD, np.int8)),
         )
+
+
+def _missed(register: Register, people: int) -> list[tuple[IntArray, IntArray]]:
+    """Who is absent between two appearances, release by release, and the class at the second one.
+
+    Where it is known that a person kept or changed the value over the absence, that says more.
+    """
+    first = np.full(people, len(register.person))
+    for i, person in reversed(list(enumerate(register.person))):
+        first[person] = i
+    returns = np.full(people, -1)  # the class at the next appearance, -1 where no absence before it counts
+    missed: list[tuple[IntArray, IntArray]] = []
+    for i, (person, kinds) in reversed(list(enumerate(zip(register.person, register.classes, strict=True)))):
+        absent = (returns >= 0) & (first < i)
+        absent[person] = False
+        who = np.flatnonzero(absent)
+        missed.append((who, returns[who]))
+        returns[person] = (
+            kinds if register.changed is None else np.where(register.changed[i] == UNTOLD, kinds, -1)
+        )
+    return missed[::-1]

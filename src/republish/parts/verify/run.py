@@ -17,6 +17,7 @@ import polars as pl
 
 from republish.errors import LedgerError, PolicyError
 from republish.knowledge import Extracted, Transitions
+from republish.knowledge.possible_people import PROMISE as POSSIBLE
 from republish.ledger import Entry
 from republish.ledger.check import places_of
 from republish.ledger.files import split_name
@@ -177,6 +178,8 @@ class _AuditInParts(Audit):
             reason = "its groups are compared with whole views"
         elif self.series.reasoning is not None and self.series.reasoning.knowledge.gaps == "count":
             reason = "its knowledge counts the releases that people are absent from"
+        elif POSSIBLE in self.walk.promises["series"]:
+            reason = "possible values of single people are looked up"
         elif any(self.entries.compromised_file(number) for number in range(1, len(self.records) + 1)):
             reason = "an adversary knows something of single people"
         elif self.entries.adopted:
