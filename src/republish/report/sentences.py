@@ -233,8 +233,8 @@ def assumptions(facts: SeriesFacts) -> list[str]:
     if facts.forgotten:
         said.append(
             f"{facts.forgotten:,} {'person was' if facts.forgotten == 1 else 'people were'} forgotten. Should they "
-            "appear again they are newcomers, and what is promised over several releases does not hold between their "
-            "past and their future. People who were in a group with them may be less hidden from an adversary who "
+            "appear again they are newcomers, and what is promised over several releases does not cover their old and "
+            "new records together. People who were in a group with them may be less hidden from an adversary who "
             "knows them."
         )
     if facts.promises.get("when_published"):

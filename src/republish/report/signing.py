@@ -166,7 +166,7 @@ def _order_not_tried(facts: SeriesFacts, sought: Sequence[Assessment]) -> list[V
     return [
         VerdictReason(
             UNKNOWN,
-            "Values follow each other in an order that outsiders know; no attack by somebody who knows it was made.",
+            "Values follow each other in an order that an adversary may know; no attack with this knowledge was made.",
             f"Let such an adversary attack: `republish learn KNOWLEDGE VIEW.csv ... --schema {facts.name}`, then "
             f"`republish attack {facts.name} --knowledge KNOWLEDGE --compromised 0.04 --keep`.",
         )
