@@ -414,3 +414,28 @@ def test_a_fault_claims_nothing_that_was_not_checked(
     error = answer.json()["error"]
     assert (answer.status_code, error["kind"]) == (500, "Unforeseen")
     assert "secret-person" not in answer.text and "intact" not in error["message"]
+
+
+def test_the_last_release_is_corrected_and_one_is_withdrawn(tmp_path: Path) -> None:
+    with desk(make_series(tmp_path / "visits", 2)) as client:
+        for number, status in ((1, 400), (2, 202)):
+            body = {"upload": upload(client, csv(3)), "corrects": number}
+            answer = client.post("/api/series/visits/publish", json=body)
+            assert answer.status_code == status, answer.text
+        assert ended(client, answer.json())["state"] == "done"
+        where = "/api/series/visits/releases"
+        assert [client.get(f"{where}/{n}").json()["withdrawn"] for n in (1, 2, 3)] == [False, True, False]
+        assert client.post(f"{where}/1/withdraw", json={"reason": ""}).status_code == 422
+        assert client.post(f"{where}/1/withdraw", json={"reason": "a slip"}).json()["withdrawn"] is True
+        assert client.post(f"{where}/1/withdraw", json={"reason": "a slip"}).status_code == 400
+        assert client.post(f"{where}/9/withdraw", json={"reason": "a slip"}).status_code == 404
+
+
+def test_newcomers_wait_where_that_is_asked_for(tmp_path: Path) -> None:
+    with desk(make_series(tmp_path / "visits", 1)) as client:
+        done = published(client, "visits", csv(2), hold_newcomers=True)
+        assert (done["state"], done["result"]["waiting"], done["result"]["arrivals"]["new"]) == (
+            "done",
+            10,
+            0,
+        )

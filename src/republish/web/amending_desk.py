@@ -1,10 +1,11 @@
-"""What of a series may be changed while it goes on: its gate, and what its report says."""
+"""What of a series may be changed while it goes on: its gate, what its report says, and which releases hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from republish.web import DeskError
 from republish.web.jobs.interrupted import require_unlocked
 from republish.web.jobs.jobs import DONE
 from republish.web.request_models import RECOMMENDED
@@ -38,6 +39,18 @@ class AmendingDesk(SeriesDesk):
             found = (made.sentence(), *broken_already(series))
         self.note(name, "amend", DONE, what="gate", loosened=list(made.loosened) or None)
         return found
+
+    def withdraw(self, name: str, number: int, reason: str) -> None:
+        """Mark a release as withdrawn, as `republish withdraw` does; it still counts, for others may have it."""
+        from republish.publishing.maintenance import withdraw
+
+        if not reason.strip():
+            raise DeskError("whoever withdraws a release says why, for the record; give a reason")
+        self.one_release(name, number)  # or there is none of that number
+        with self.opened(name) as series:
+            require_unlocked(series)
+            withdraw(series, number, reason.strip())
+        self.note(name, "withdraw", DONE, release=number)
 
     def amend_report(self, name: str, fields: Mapping[str, str]) -> dict[str, str]:
         """Write what the report says of the series: title, purpose and so on; return it."""

@@ -15,6 +15,7 @@ from republish.web import DeskError, NotFound, WrongType
 from republish.web.desk import FILES, Desk
 from republish.web.documents import job_document, plain
 from republish.web.downloads import PARTS, altered_words, sent
+from republish.web.request_models import AskedRelease
 from republish.web.security import REPORT_POLICY
 from republish.web.uploads.uploads import AT_ONCE, Upload
 
@@ -113,6 +114,14 @@ class PublishBody(ViewBody):
         default_factory=list,
         description="Raw views of all earlier releases, for linkage and presence in the gate.",
     )
+    hold_newcomers: bool = Field(False, description="Whoever was in no release before waits for a later one.")
+    corrects: int | None = Field(
+        None, ge=1, description="The last release, whose place this one takes; it is withdrawn."
+    )
+
+    def asked(self) -> AskedRelease:
+        """The same as the desk takes it."""
+        return AskedRelease(**self.model_dump(exclude={"upload", "expected_head"}))
 
 
 class ConfirmBody(PublishBody):
@@ -123,6 +132,12 @@ class ConfirmBody(PublishBody):
         max_length=128,
         description="`head` of the result of the trial run; 409 where the series changed since.",
     )
+
+
+class WithdrawBody(Strict):
+    """Why a release is withdrawn."""
+
+    reason: str = Field(min_length=1, max_length=500, description="For the record, without names of people.")
 
 
 class AttackBody(Strict):
@@ -387,18 +402,17 @@ def _work(api: APIRouter, desk: Desk) -> None:
 
     @api.post("/series/{name}/dry-run", summary="Publish, all but the commit", status_code=202)
     def dry_run(name: Name, body: PublishBody) -> JobModel:
-        return JobModel(
-            **job_document(
-                desk.start_dry_run(name, body.upload, body.as_of, body.meant, body.truth, body.expect_anyway)
-            )
-        )
+        return JobModel(**job_document(desk.start_dry_run(name, body.upload, body.asked())))
 
     @api.post("/series/{name}/publish", summary="Publish an upload; it is erased afterwards", status_code=202)
     def publish(name: Name, body: ConfirmBody) -> JobModel:
-        job = desk.start_publish(
-            name, body.upload, body.as_of, body.expected_head, body.meant, body.truth, body.expect_anyway
-        )
+        job = desk.start_publish(name, body.upload, body.asked(), body.expected_head)
         return JobModel(**job_document(job))
+
+    @api.post("/series/{name}/releases/{number}/withdraw", summary="Mark a release as withdrawn")
+    def withdraw(name: Name, number: Number, body: WithdrawBody) -> dict[str, Any]:
+        desk.withdraw(name, number, body.reason)
+        return plain(desk.one_release(name, number).as_dict())
 
     @api.post("/series/{name}/attack", summary="Attack a series; what is found is kept", status_code=202)
     def attack(name: Name, body: Annotated[AttackBody, Body()]) -> JobModel:

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,6 +17,7 @@ from republish.web.downloads import FILES
 from republish.web.jobs.interrupted import require_unlocked
 from republish.web.jobs.jobs import DONE, FAILED, REFUSED, Job, Jobs
 from republish.web.jobs.worker import CHANGED
+from republish.web.request_models import AskedRelease
 from republish.web.uploads.columns import compare, legible
 from republish.web.uploads.uploads import LIMIT, Upload, Uploads
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from republish.report.facts import SeriesFacts
 
 SAY_NONE = 'Give one column the role sensitive, or say that none is: "No column is sensitive", no_sensitive in the API'
+USUAL = AskedRelease()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
@@ -93,36 +96,19 @@ class Desk(AmendingDesk):
 
     # What takes long ------------------------------------------------------------------------------
 
-    def start_dry_run(
-        self,
-        name: str,
-        upload: str,
-        as_of: str | None = None,
-        meant: Sequence[str] = (),
-        truth: Sequence[str] = (),
-        expect_anyway: str | None = None,
-    ) -> Job:
-        """Everything of a publish but the commit; all but `name` and `upload` are those of `Series.publish`."""
-        said = {"meant": list(meant), "expect_anyway": expect_anyway}
-        return self._start_writing("dry-run", name, (upload, *truth), as_of, said)
+    def start_dry_run(self, name: str, upload: str, asked: AskedRelease = USUAL) -> Job:
+        """Everything of a publish but the commit."""
+        return self._start_writing("dry-run", name, upload, asked)
 
     def start_publish(
-        self,
-        name: str,
-        upload: str,
-        as_of: str | None = None,
-        expected_head: str | None = None,
-        meant: Sequence[str] = (),
-        truth: Sequence[str] = (),
-        expect_anyway: str | None = None,
+        self, name: str, upload: str, asked: AskedRelease = USUAL, expected_head: str | None = None
     ) -> Job:
         """Publish a view; all uploads are erased when it has ended.
 
         `expected_head` is `head` in the result of a trial run: with it, nothing is published to a series that has
         changed since.
         """
-        said = {"meant": list(meant), "expect_anyway": expect_anyway}
-        return self._start_writing("publish", name, (upload, *truth), as_of, said, expected_head)
+        return self._start_writing("publish", name, upload, asked, expected_head)
 
     def start_attack(
         self,
@@ -263,27 +249,21 @@ class Desk(AmendingDesk):
             self.uploads.release(one.id, erase)
 
     def _start_writing(
-        self,
-        kind: str,
-        name: str,
-        uploads: Sequence[str],
-        as_of: str | None,
-        said: Mapping[str, Any],
-        expected: str | None = None,
+        self, kind: str, name: str, upload: str, asked: AskedRelease, expected: str | None = None
     ) -> Job:
         job = Job(kind, name)
         with self.opened(name) as series:
             root, head, releases = series.root, series.ledger.head.digest, len(series.records)
-            request_models.require_moment(series, as_of)
+            request_models.require_possible(series, asked)
             self.jobs.require_free(job)
             require_unlocked(series)
         if expected not in (None, head):
             raise Changed(CHANGED)
-        used = self._use(uploads)
+        used = self._use((upload, *asked.truth))
         view, *truth = used
-        task: dict[str, Any] = {"kind": kind, "root": str(root), "view": str(view.path), "as_of": as_of}
-        task |= {"truth": [str(one.path) for one in truth]}
-        task |= {"digest": view.digest, "expected_head": expected, **said}
+        task: dict[str, Any] = {"kind": kind, "root": str(root), "view": str(view.path), **asdict(asked)}
+        task |= {"truth": [str(one.path) for one in truth], "meant": list(asked.meant)}
+        task |= {"digest": view.digest, "expected_head": expected}
 
         def begin() -> None:
             self._note_upload(name, view)

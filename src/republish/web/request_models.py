@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from republish.errors import PolicyError, SchemaError
@@ -24,6 +25,18 @@ RECOMMENDED, NO_GATE = "recommended", "none"
 """The gate whose limits were tried on the view, and that there shall be none."""
 USUAL_GATE = {"max_determined": 0.01, "compromised": 0.04}
 _MOST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class AskedRelease:
+    """What is said of a release besides its view, as `Series.publish` takes it; `truth` are uploads."""
+
+    as_of: str | None = None
+    meant: Sequence[str] = ()
+    truth: Sequence[str] = ()
+    expect_anyway: str | None = None
+    hold_newcomers: bool = False
+    corrects: int | None = None
 
 
 def granted(adversary: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,12 +67,14 @@ def require_attackable(
     means.choose(attacks, with_views() if views else without_views())
 
 
-def require_moment(series: Series, as_of: str | None) -> None:
-    """Refuse a date that is none, or not later than that of the last release."""
+def require_possible(series: Series, asked: AskedRelease) -> None:
+    """Refuse a date that is none or too early, and to correct a release that is not the last."""
     from republish.publishing.as_of import moment_of
+    from republish.publishing.correction import require_correctable
 
     records = series.records
-    moment_of(as_of, records[-1].payload["as_of"] if records else None)
+    require_correctable(asked.corrects, records)
+    moment_of(asked.as_of, records[-1].payload["as_of"] if records else None, asked.corrects is not None)
 
 
 def schema_of(upload: Upload, roles: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Schema:

@@ -700,3 +700,66 @@ def test_what_is_meant_is_ticked_at_the_trial_run_and_kept_for_the_confirmation(
     done = post(client, f"{address}/confirm", **tried(client, address, meant="fewer-rows"))
     assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
     assert desk_of(client).one(fresh).releases[-1].rows == 0
+
+
+def test_newcomers_wait_where_that_is_ticked(client: TestClient, fresh: str) -> None:
+    address = str(post(client, f"/s/{fresh}/publish", view(1).write_csv()).url.path)  # type: ignore[attr-defined]
+    assert 'name="hold_newcomers"' in client.get(address).text
+    started = post(client, f"{address}/dry-run", hold_newcomers="yes")
+    page = ended(client, started.url.path)  # type: ignore[attr-defined]
+    new = len(set(view(1)["patient"]) - set(view(0)["patient"]))
+    assert f"Newcomers wait: <strong>{new}</strong>" in page
+    done = post(client, f"{address}/confirm", **hidden(page))
+    assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+    assert desk_of(client).one(fresh).releases[-1].arrivals["new"] == 0
+
+
+def test_what_a_gate_refuses_leads_to_what_may_be_done_at_the_desk(client: TestClient, folder: Path) -> None:
+    name, schema = "strict", rp.Series.open(folder / "visits").schema
+    gate = rp.Gate(attacks=("tau",), max_mean_confidence=0.0)
+    series = rp.Series.create(folder / name, schema, rp.TauSafety(m=3), gate=gate, seed=1)
+    series.ledger.close()
+    page = ended(client, post(client, f"{uploaded(client, name)}/dry-run").url.path)  # type: ignore[attr-defined]
+    assert "This release would be refused" in page
+    assert f'href="/s/{name}/change"' in page and f'href="/s/{name}/tune"' in page
+    assert "another limit need" not in page
+    assert "Back to this file" in page
+
+
+def test_a_corrected_file_takes_the_place_of_the_last_release(client: TestClient, fresh: str) -> None:
+    address = uploaded(client, fresh)
+    assert "This file corrects release 1" in html.unescape(client.get(address).text)
+    started = post(client, f"{address}/dry-run", corrects="1", meant="new-people")
+    page = ended(client, started.url.path)  # type: ignore[attr-defined]
+    assert "Corrects release 1, which is withdrawn and still counted" in page
+    assert "An adversary who has both determines by linear" in page
+    done = post(client, f"{address}/confirm", **hidden(page))
+    assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
+    assert [one.withdrawn for one in desk_of(client).one(fresh).releases] == [True, False]
+
+
+def test_only_the_last_release_is_corrected(client: TestClient, fresh: str) -> None:
+    answer = post(client, f"{uploaded(client, fresh)}/dry-run", corrects="7")
+    assert answer.status_code == 400  # type: ignore[attr-defined]
+    said = html.unescape(answer.text)  # type: ignore[attr-defined]
+    assert "Only the last release can be corrected" in said and "withdraw the wrong one on its page" in said
+
+
+def test_a_release_is_withdrawn_on_its_page_with_a_reason_and_a_tick(client: TestClient, fresh: str) -> None:
+    place = f"/s/{fresh}/r/1"
+    assert "Withdraw release 1 for good" in client.get(place).text
+    for fields, words in (
+        ({"reason": "a slip"}, "Tick that you want to withdraw"),
+        ({"sure": "yes", "reason": " "}, "give a reason"),
+    ):
+        answer = post(client, f"{place}/withdraw", **fields)
+        assert answer.status_code == 400 and words in answer.text  # type: ignore[attr-defined]
+    assert not desk_of(client).one(fresh).releases[0].withdrawn
+    done = post(client, f"{place}/withdraw", sure="yes", reason="a slip")
+    assert "This release was withdrawn" in done.text  # type: ignore[attr-defined]
+    assert "for good" not in done.text  # type: ignore[attr-defined]
+    assert desk_of(client).one(fresh).releases[0].withdrawn
+    line = desk_of(client).audit_lines(fresh)[-1]
+    assert (line["action"], line["outcome"], line["release"]) == ("withdraw", "done", 1)
+    again = post(client, f"{place}/withdraw", sure="yes", reason="a slip")
+    assert "release 1 is withdrawn already" in again.text.lower()  # type: ignore[attr-defined]

@@ -62,6 +62,8 @@ def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
             meant=task.get("meant", ()),
             expect_anyway=task.get("expect_anyway"),
             truth=[Path(one) for one in task.get("truth", ())],
+            hold_newcomers=task.get("hold_newcomers", False),
+            corrects=task.get("corrects"),
         )
         note = note_since(series, known)
     result = done.as_dict()

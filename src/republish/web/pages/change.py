@@ -1,9 +1,10 @@
-"""The page that changes what may be changed of a series: its gate, and what its report says."""
+"""What may be changed of a series: its gate, what its report says, and that a release is withdrawn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from republish.policy import REPORT_FIELDS
 from republish.report.signing import LABELS
 from republish.web import DeskError, NotFound
 from republish.web.errors import sentence, status_of
-from republish.web.pages.page import Page, plain, said, share, text
+from republish.web.pages.page import Page, plain, said, share, text, to
 from republish.web.request_models import RECOMMENDED
 
 _NONE, _LIMITS = "none", "limits"
@@ -75,6 +76,14 @@ class ChangePages(Page):
         except RepublishError as problem:
             return self.change(request, said(problem), form, status_of(problem))
         return self.change(request, done=done)
+
+    def withdraw(self, request: Request, form: FormData) -> Response:
+        """Mark a release as withdrawn, once that was ticked, and show it."""
+        name, number = request.path_params["name"], request.path_params["number"]
+        if text(form, "sure") != "yes":
+            raise DeskError("tick that you want to withdraw the release; this cannot be undone")
+        self.desk.withdraw(name, number, text(form, "reason"))
+        return to(f"/s/{quote(name)}/r/{number}")
 
 
 def _settings(form: FormData) -> str:

@@ -16,9 +16,11 @@ from republish.errors import RepublishError
 from republish.publishing.plausibility import MEANT
 from republish.report.sentences import limit_of
 from republish.report.words import ATTACKS
+from republish.show.promises import words_on_correction
 from republish.web import NotFound, attack_charts
-from republish.web.errors import status_of
+from republish.web.errors import sentence, status_of
 from republish.web.pages.page import Page, said, share, text, to
+from republish.web.request_models import AskedRelease
 
 if TYPE_CHECKING:
     from republish.report.facts import ReleaseFacts
@@ -41,10 +43,7 @@ class _Trial:
 
     series: str
     upload: str
-    as_of: str
-    meant: tuple[str, ...] = ()
-    expect_anyway: str | None = None
-    truth: tuple[str, ...] = ()
+    asked: AskedRelease
 
 
 class JobPages(Page):
@@ -99,16 +98,22 @@ class JobPages(Page):
     def dry_run(self, request: Request, form: FormData) -> Response:
         """Start a trial run as of a date; one that cannot be is asked for again, and the file is kept."""
         name, upload, as_of = request.path_params["name"], request.path_params["upload"], text(form, "as_of")
-        meant = tuple(one for one in MEANT if one in form.getlist("meant"))
-        anyway = text(form, "expect_anyway").strip() or None
         try:
             with self._files(form, "truth") as truth:
-                job = self.desk.start_dry_run(name, upload, as_of or None, meant, truth, anyway)
+                asked = AskedRelease(
+                    as_of or None,
+                    [one for one in MEANT if one in form.getlist("meant")],
+                    truth,
+                    text(form, "expect_anyway") or None,
+                    "hold_newcomers" in form,
+                    _number(text(form, "corrects")),
+                )
+                job = self.desk.start_dry_run(name, upload, asked)
         except NotFound:
             raise
         except RepublishError as problem:
             return self.check(request, said(problem), as_of, status_of(problem))
-        self._trials[job.id] = _Trial(name, upload, as_of, meant, anyway, tuple(truth))
+        self._trials[job.id] = _Trial(name, upload, asked)
         for old in list(self._trials)[:-_REMEMBERED]:
             self._trials.pop(old, None)
         return self._to_job(job)
@@ -120,13 +125,13 @@ class JobPages(Page):
         if trial is None or (trial.series, trial.upload) != (name, upload) or not head:
             return self.check(request, _FIRST, "", 409)
         try:
-            job = self.desk.start_publish(
-                name, upload, trial.as_of or None, head, trial.meant, trial.truth, trial.expect_anyway
-            )
+            job = self.desk.start_publish(name, upload, trial.asked, head)
         except NotFound:
             raise
         except RepublishError as problem:
-            return self.check(request, said(problem) | {"again": "yes"}, trial.as_of, status_of(problem))
+            return self.check(
+                request, said(problem) | {"again": "yes"}, trial.asked.as_of or "", status_of(problem)
+            )
         return self._to_job(job)
 
     def _finished(self, job: str) -> _Trial | None:
@@ -167,6 +172,7 @@ class JobPages(Page):
             "trial": None if job is None else self._trials.get(job.id),
             "before": found.releases[-1] if found.releases else None,
             "newest": newest,
+            "corrected": _corrected(job, found.publisher["keeps_counts"]),
             "notices": self.desk.notices(found.name),
         }
 
@@ -232,6 +238,11 @@ class JobPages(Page):
         return self._to_job(job)
 
 
+def _number(typed: str) -> int | None:
+    """The release that was ticked to be corrected."""
+    return int(typed) if typed.isdecimal() else None
+
+
 def _outcome(job: Job | None) -> str:
     """What of a job that did not end well is there: nothing, something committed, unknown; else that it went well."""
     if job is None or job.kind != "publish":
@@ -242,6 +253,12 @@ def _outcome(job: Job | None) -> str:
     if committed or job.state == "done":
         return "committed"
     return "unknown" if committed is None and job.problem in _UNSURE else "nothing"
+
+
+def _corrected(job: Job | None, keeps_counts: bool) -> list[str]:
+    """What is said of a release that takes the place of another."""
+    corrects = (job.result or {}).get("corrects") if job is not None else None
+    return [sentence(one) for one in words_on_correction(corrects, keeps_counts)] if corrects else []
 
 
 def _days(last: ReleaseFacts | None) -> dict[str, date] | None:

@@ -139,6 +139,18 @@ def _of_gate(found: re.Match[str]) -> str:
 
 
 _PLAIN: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"`republish publish --hold-newcomers` publishes it so, and they wait": "tick that newcomers wait, and they come",
+    r"newcomers can be held only where others stay, and (.+?); publish it without --hold-newcomers": (
+        r"newcomers can wait only where others stay, and \1; leave out the tick"
+    ),
+    r"With a reason, `republish amend .+? --gate \"?(.+?)\"? --reason TEXT` would let it pass": (
+        r"With a reason, the gate \1 would let it pass: set it on the page Change"
+    ),
+    r"nothing is published yet, so begin anew with `republish init .+?`": "nothing is published yet, so begin anew",
+    r"with (\w+=\d+) the view would pass; `republish init .+?` makes one\. It does not count": (
+        r"with \1 the view would pass. It does not count"
+    ),
+    r"mark the wrong one with `republish withdraw`": "withdraw the wrong one on its page",
     r"--as-of \(in Python as_of\) (lies in the future, .*?); correct it": (
         r"the date \1; choose a day that has begun, or leave the date empty: the release is then as of now"
     ),

@@ -83,6 +83,7 @@ def router(desk: Desk) -> APIRouter:
         "/new/{upload}": pages.create,
         "/s/{name}/attack": pages.start_attack,
         "/s/{name}/change": pages.make_change,
+        f"{release}/withdraw": pages.withdraw,
         "/s/{name}/publish": pages.take_view,
         "/s/{name}/publish/{upload}/dry-run": pages.dry_run,
         "/s/{name}/publish/{upload}/confirm": pages.confirm,
