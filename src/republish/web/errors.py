@@ -8,6 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from republish.errors import REPORT_IT, CannotPublish, LedgerError, RepublishError, fault_of
+from republish.web.plain_words import plain
 
 _KINDS = {
     400: "BadRequest",
@@ -88,7 +89,7 @@ def page(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """The error as a page."""
-    said = {"title": heading_of(status), "message": sentence(message), "remedy": remedy}
+    said = {"title": heading_of(status), "message": sentence(plain(message)), "remedy": plain(remedy or "")}
     bare = not getattr(connection.state, "csrf", "")
     return render("problem.html", status, headers, error=said, back=None, bare=bare)
 

@@ -11,7 +11,7 @@ import pytest
 from desk_client import ROLES, TestClient, csv, desk, ended, make_series, upload
 from republish import Gate
 from republish.web.pages.new_series import SITUATIONS
-from republish.web.pages.page import plain
+from republish.web.plain_words import plain
 
 
 @pytest.fixture(scope="module")

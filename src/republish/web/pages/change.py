@@ -15,7 +15,8 @@ from republish.policy import REPORT_FIELDS
 from republish.report.signing import LABELS
 from republish.web import DeskError, NotFound
 from republish.web.errors import sentence, status_of
-from republish.web.pages.page import Page, plain, said, share, text, to
+from republish.web.pages.page import Page, said, share, text, to
+from republish.web.plain_words import plain
 from republish.web.request_models import RECOMMENDED
 
 _NONE, _LIMITS = "none", "limits"
