@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -26,8 +27,9 @@ from republish import (
 )
 from republish.cli import app
 from republish.publishing import remedies
+from republish.publishing.init_command import init_command
 from republish.publishing.result import Published, ReleaseOptions
-from republish.publishing.stronger import init_command, larger
+from republish.publishing.stronger import larger
 from republish.release.forms import TwoTables
 
 SCHEMA = Schema("id", [Number("age")], Category("dx"))
@@ -174,7 +176,9 @@ def test_a_command_says_all_of_a_policy_that_is_not_as_usual(tmp_path: Path) -> 
         form=TwoTables(k=3, presence="public"),
     )
     (_, publisher), *_ = larger(made.publisher)
-    words = shlex.split(init_command(made.policy, publisher, made.root))
+    words = shlex.split(
+        init_command(replace(made.policy, publisher=publisher), Path(f"{made.root}-2"), made.root, made.root)
+    )
     assert CliRunner().invoke(app, words[1:]).exit_code == 0
     begun = Series.open(f"{made.root}-2").policy
     assert (begun.publisher, begun.gate, begun.form) == (

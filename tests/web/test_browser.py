@@ -441,6 +441,52 @@ def test_no_page_is_wider_than_the_screen(page: Page, desk: Desk, name: str, wid
     assert (background == "rgb(18, 22, 28)") == (scheme == "dark")
 
 
+WIDE = "document.documentElement.scrollWidth <= innerWidth"
+SHOTS = os.environ.get("REPUBLISH_SCREENSHOTS")
+"""A folder for pictures of the pages, to be looked at."""
+
+
+def fits(page: Page, what: str, width: int) -> None:
+    """Whether the page is no wider than the screen."""
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/{what}-{width}.png", full_page=True)
+    assert page.evaluate(WIDE), what
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_step_of_a_series_in_two_tables_is_wider_than_the_screen(
+    page: Page, desk: Desk, width: int, tmp_path: Path
+) -> None:
+    name = f"two-tables-{width}"
+    page.set_viewport_size({"width": width, "height": 900})
+    page.get_by_role("link", name="New series", exact=True).click()
+    page.get_by_label("Your table").set_input_files(view(tmp_path / "first.csv", 0, 400))
+    page.get_by_role("button", name="Upload and propose roles").click()
+    page.get_by_label("Name of the series").fill(name)
+    fits(page, "new-upload", width)
+    page.get_by_role("button", name="Make the series").click()
+    page.get_by_text("every column that this series needs").wait_for()
+    page.get_by_text("What each would give away").wait_for()
+    fits(page, "columns", width)
+    try_out(page)
+    page.get_by_role("heading", name="What would be published").wait_for()
+    fits(page, "trial-first", width)
+    confirm(page, 1)
+    fits(page, "published", width)
+    upload(page, desk, name, view(tmp_path / "second.csv", 20, 400))
+    page.get_by_text("Something about this file is unusual").click()
+    fits(page, "columns-later", width)
+    try_out(page)
+    page.get_by_role("heading", name="Beside the last release").wait_for()
+    fits(page, "trial-later", width)
+    page.goto(f"{desk.address}/s/{name}/r/1")
+    page.get_by_text("Withdraw this release").click()
+    fits(page, "release", width)
+    page.goto(f"{desk.address}/s/{name}/change")
+    page.get_by_role("heading", name="Change this series").wait_for()
+    fits(page, "change", width)
+
+
 def test_a_point_of_the_map_shows_its_settings(page: Page, desk: Desk, name: str) -> None:
     made(desk.folder / name).ledger.close()
     keep_search(desk.folder / name)

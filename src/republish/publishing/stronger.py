@@ -5,19 +5,16 @@ They come from the publisher's own parameters alone, so that what is offered tel
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
 from republish.errors import RepublishError
-from republish.gate.limits import Gate
 from republish.policy import Policy
-from republish.publishers import Publisher, make_publisher, new_series_parameters, parameters_of
+from republish.publishers import Publisher, make_publisher, parameters_of
+from republish.publishing.init_command import init_command
 from republish.publishing.result import Published
-from republish.release.forms import ONE_TABLE, TWO_TABLES
-from republish.requirements import requirements_text
 
 _LARGER = ("size", "k", "m")
 """The parameter that says how large groups are: the first of these that a publisher has."""
@@ -60,7 +57,8 @@ def larger_offered(
             continue
         if done.gate is None or not done.gate.passed:
             continue
-        command = f"`{init_command(policy, publisher, series)}`"
+        begun = replace(policy, publisher=publisher)
+        command = f"`{init_command(begun, Path(f'{series}-2'), series, series / 'knowledge')}`"
         if not releases:
             return f"Tried: with {said} the view would pass; nothing is published yet, so begin anew with {command}"
         return (
@@ -68,42 +66,3 @@ def larger_offered(
             "does not count the releases of this one: adopt them there, or give them to nobody who gets the new ones"
         )
     return ""
-
-
-def init_command(policy: Policy, publisher: Publisher, series: Path) -> str:
-    """The command that makes a series like this one, beside it, with another publisher of the same name."""
-    parts = ["republish", "init", f"{series}-2", "--schema", str(series), "--publisher", publisher.name]
-    two, form = policy.form is not None, policy.form
-    usual = new_series_parameters(publisher.name, {}, two_tables=two, open_list=policy.schema.has_open_list)
-    taken = parameters_of(make_publisher(publisher.name, usual, publisher.require, publisher.knowledge))
-    for name, value in parameters_of(publisher).items():
-        if taken.get(name) != value:
-            parts += ["-p", f"{name}={_written(value)}"]
-    if publisher.require:
-        parts += ["--require", requirements_text(publisher.require)]
-    parts += ["--form", TWO_TABLES if two else ONE_TABLE]
-    if form is not None:
-        parts += [
-            "--people-k",
-            str(form.k),
-            "--presence",
-            form.presence,
-            *(["--hide-batch"] * form.hide_batch),
-        ]
-    if policy.knowledge is not None:
-        parts += ["--knowledge", str(series / "knowledge")]
-    if policy.gate is not None:
-        parts += ["--gate", gate_text(policy.gate)]
-    return shlex.join([*parts, *(["--one-table"] * policy.one_table)])
-
-
-def gate_text(gate: Gate) -> str:
-    """The gate as `--gate` reads it: all that is not as usual."""
-    usual = {one.name: one.default for one in fields(Gate)}
-    said = {name: value for name, value in gate.document().items() if value != usual[name]}
-    said["attacks"] = "+".join(gate.attacks)
-    return ",".join(f"{name}={_written(value)}" for name, value in said.items())
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

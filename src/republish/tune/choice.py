@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import tempfile
 from dataclasses import replace
@@ -13,9 +12,7 @@ import tomli_w
 
 from republish.errors import PolicyError
 from republish.policy import FILE, Policy
-from republish.publishers import parameters_of
-from republish.release.forms import TWO_TABLES
-from republish.requirements import requirements_text
+from republish.publishing.init_command import init_command as made_by
 from republish.tune.frontier import Point
 from republish.tune.space import Candidate, policy_of
 
@@ -68,29 +65,5 @@ def write_policy(policy: Policy, file: Path) -> list[Path]:
 
 def init_command(policy: Policy, file: Path) -> str:
     """The command that makes a series of a policy that was written to a file."""
-    folder, publisher = file.parent, policy.publisher
-    words = ["republish", "init", "NEW", "--schema", str(folder / SCHEMA), "--publisher", publisher.name]
-    for name, value in parameters_of(publisher).items():
-        words += ["-p", f"{name}={_text(value)}"]
-    if publisher.require:
-        words += ["--require", requirements_text(publisher.require)]
-    if policy.knowledge is not None:
-        words += ["--knowledge", str(folder / "knowledge")]
-    if policy.form is not None:
-        words += ["--form", TWO_TABLES, "--people-k", str(policy.form.k), "--presence", policy.form.presence]
-        words += ["--hide-batch"] if policy.form.hide_batch else []
-    if policy.gate is not None:
-        words += ["--gate", _gate_text(policy)]
-    return shlex.join([*words, *(["--one-table"] if policy.one_table else [])])
-
-
-def _gate_text(policy: Policy) -> str:
-    assert policy.gate is not None
-    return ",".join(
-        f"{name}={'+'.join(value) if name == 'attacks' else _text(value)}"
-        for name, value in policy.gate.document().items()
-    )
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    folder = file.parent
+    return made_by(policy, Path("NEW"), folder / SCHEMA, folder / "knowledge")

@@ -18,7 +18,7 @@ from republish.report.sentences import limit_of
 from republish.report.words import ATTACKS
 from republish.show.promises import words_on_correction
 from republish.web import NotFound, attack_charts
-from republish.web.errors import sentence, status_of
+from republish.web.errors import status_of
 from republish.web.pages.page import Page, said, share, text, to
 from republish.web.request_models import AskedRelease
 
@@ -258,7 +258,7 @@ def _outcome(job: Job | None) -> str:
 def _corrected(job: Job | None, keeps_counts: bool) -> list[str]:
     """What is said of a release that takes the place of another."""
     corrects = (job.result or {}).get("corrects") if job is not None else None
-    return [sentence(one) for one in words_on_correction(corrects, keeps_counts)] if corrects else []
+    return words_on_correction(corrects, keeps_counts) if corrects else []
 
 
 def _days(last: ReleaseFacts | None) -> dict[str, date] | None:

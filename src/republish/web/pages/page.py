@@ -32,6 +32,10 @@ def asset(name: str) -> str:
     return f"/static/{name}?v={hashlib.blake2b(held, digest_size=6).hexdigest()}"
 
 
+def _sentence(text: str) -> str:
+    return str(charts.FILTERS["sentence"](plain(text)))
+
+
 @cache
 def environment() -> Environment:
     """The templates with everything they may call."""
@@ -41,7 +45,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(charts.FILTERS | {"plain": plain, "sentence": lambda text: sentence(plain(text))})
+    made.filters.update(charts.FILTERS | {"plain": plain, "sentence": _sentence})
     made.globals |= {"version": republish.__version__, "asset": asset}
     return made
 
