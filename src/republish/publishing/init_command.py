@@ -17,6 +17,8 @@ def init_command(policy: Policy, new: Path, schema: Path, knowledge: Path) -> st
     publisher = policy.publisher
     words = ["republish", "init", str(new), "--schema", str(schema), "--publisher", publisher.name]
     for name, value in parameters_of(publisher).items():
+        if value == "":  # nothing is said of it
+            continue
         words += ["-p", f"{name}={_text(value)}"]
     if publisher.require:
         words += ["--require", requirements_text(publisher.require)]
