@@ -72,7 +72,7 @@ def test_where_values_follow_each_other_who_knows_how_must_have_attacked(
     without = replace(attacked, left_out={"joint": "it needs to know how values follow each other"})
     found = signing(ordered, [without])
     assert found["title"] == "Cannot be signed yet"
-    assert "no attack by somebody who knows it was made" in found["why"][0]
+    assert "no attack with this knowledge was made" in found["why"][0]
     assert "`republish learn KNOWLEDGE VIEW.csv ... --schema weekly`" in found["next"][0]
     assert "`republish attack weekly --knowledge KNOWLEDGE --compromised 0.04 --keep`" in found["next"][0]
     joint = replace(attacked, found=attacked.found | {"joint": attacked.found["tau"]})
