@@ -371,7 +371,7 @@ def test_an_implausible_view_is_refused_until_it_is_meant(tmp_path: Path, meant:
     with desk(make_series(tmp_path / "visits")) as client:
         body: dict[str, Any] = {"upload": upload(client, odd.write_csv().encode())}
         tried = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
-        assert (tried["state"], tried["problem"]) == ("failed", "Implausible")
+        assert (tried["state"], tried["problem"]) == ("refused", "Implausible")
         assert f"--{meant}" in tried["message"]
         body["meant"] = [meant]
         again = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
@@ -393,7 +393,7 @@ def test_what_is_not_expected_is_refused_until_a_reason_is_given(tmp_path: Path)
     with desk(series) as client:
         body: dict[str, Any] = {"upload": upload(client, other.write_csv().encode())}
         tried = ended(client, client.post("/api/series/visits/dry-run", json=body).json())
-        assert (tried["state"], tried["problem"]) == ("failed", "Implausible")
+        assert (tried["state"], tried["problem"]) == ("refused", "Implausible")
         assert "--expect-anyway" in tried["message"]
         body["expect_anyway"] = "another scale"
         done = ended(client, client.post("/api/series/visits/publish", json=body).json())

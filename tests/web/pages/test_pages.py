@@ -696,6 +696,7 @@ def test_what_is_meant_is_ticked_at_the_trial_run_and_kept_for_the_confirmation(
     assert 'name="meant" value="fewer-rows"' in client.get(address).text
     refused = ended(client, post(client, f"{address}/dry-run").url.path)  # type: ignore[attr-defined]
     assert "say so at the trial run" in refused and "--fewer-rows" not in refused
+    assert "What you can do" not in refused  # that is about the gate
     assert f'href="{address}"' in refused
     done = post(client, f"{address}/confirm", **tried(client, address, meant="fewer-rows"))
     assert "Release 2 is published" in ended(client, done.url.path)  # type: ignore[attr-defined]
@@ -722,7 +723,7 @@ def test_what_a_gate_refuses_leads_to_what_may_be_done_at_the_desk(client: TestC
     page = ended(client, post(client, f"{uploaded(client, name)}/dry-run").url.path)  # type: ignore[attr-defined]
     assert "This release would be refused" in page
     assert f'href="/s/{name}/change"' in page and f'href="/s/{name}/tune"' in page
-    assert "another limit need" not in page
+    assert "another limit need" not in page and "What you can do" in page
     assert "Back to this file" in page
 
 
