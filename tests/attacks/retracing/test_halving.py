@@ -71,10 +71,11 @@ def test_along_two_axes_they_are_those_of_inputs_that_are_cut_alike(m: int, seed
     )
 
 
-@pytest.mark.parametrize("seed", [6, 7])
+@pytest.mark.parametrize("seed", [7, 12])
 def test_in_a_second_release_they_are_those_of_the_publisher_too(seed: int) -> None:
     publisher = MInvariance(m=3, membership="nearest")
     before, view = two_views(along_age(18, 3, seed), 3)
+    assert len(np.unique(view.points[0])) == view.rows  # inputs grant the order of rows, which settles ties
     replay = Replay(publisher, SECRET)
     first = publisher.publish(before, Memory.empty(), np.random.default_rng(0))
     second = replay([before, view], [first], np.random.default_rng(1))
