@@ -26,7 +26,9 @@ _COUNTERFEITS = (
     "Which values groups show, how far apart their people may be so that there are enough values, and where "
     "counterfeits stand in, depends on values and can be seen. An adversary who has read the program and knows the "
     "values of some people may conclude from it on others: of those who are alone with counterfeits among the same "
-    "values, one may tell the values of the rest."
+    "values, one may tell the values of the rest. In 24 releases of a generated hospital, whose values change, an "
+    "adversary who knew 4 % of the people determined 1.4 % of the others so under tau-safety with m = 4, and fewer "
+    "with larger zones; in a generated census, whose values do not change, nobody."
 )
 _RETURNS = (
     "People who come back after an absence are treated as newcomers: the groups they were in before it and after it "

@@ -37,6 +37,13 @@ def read(frame: pl.DataFrame) -> Microdata:
     return read_view(frame, SCHEMA).pseudonymous(SECRET)
 
 
+def two_views(view: Microdata, each: int) -> tuple[Microdata, Microdata]:
+    """So many people of each value, and the others."""
+    rows = [np.flatnonzero(view.codes == code) for code in np.unique(view.codes)]
+    first = np.sort(np.concatenate([one[:each] for one in rows]))
+    return view.only(first), view.only(np.setdiff1d(np.arange(view.rows), first))
+
+
 def crowd(groups: int, values: int, seed: int, nobodys: int = 0, known: float = 0.0) -> Crowd:
     """Entries of a bucket, group by group; rows of nobody have any value but the first."""
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 from attack_command import document
-from attacks.retracing.gathered import SCHEMA, SECRET, people, read
+from attacks.retracing.gathered import SCHEMA, SECRET, people, read, two_views
 from republish import Mondrian, PolicyError, Series, TauSafety
 from republish.attacks import Adversary, AttackResult, Means, attack, over_time, run, target_with_views
 from republish.attacks.replaying.input_enumeration import Options, try_inputs
@@ -20,7 +21,9 @@ from republish.attacks.retracing.traces import Trace
 from republish.attacks.retracing.weighing import Effort
 from republish.errors import LimitBroken
 from republish.gate.limits import Gate
+from republish.grouping import Grouping
 from republish.memory.memory import Memory
+from republish.microdata import Microdata
 from republish.publishers.contract import DEALT, Forming
 
 ADVERSARY = Adversary()
@@ -45,6 +48,24 @@ def test_probabilities_are_those_of_the_publisher_run_on_every_input(m: int, see
     assert found.confidence == pytest.approx(exact, abs=0.05)
     assert found.likeliest.max() > 1 / m + 0.05  # more than counting says
     assert not found.unsettled.any()
+
+
+def test_in_a_second_release_they_are_those_of_the_publisher_too() -> None:
+    publisher = TauSafety(m=2, membership="nearest")
+    before, view = two_views(read(people(12, 2, 2)), 3)
+    replay = Replay(publisher, SECRET)
+    first = publisher.publish(before, Memory.empty(), np.random.default_rng(0))
+    second = replay([before, view], [first], np.random.default_rng(1))
+
+    def rerun(views: Sequence[Microdata], earlier: object, rng: np.random.Generator) -> Grouping:
+        return replay([before, views[0]], [first], rng)
+
+    tried = try_inputs(rerun, [view], [second], Options(draws=200))
+    exact = tried.posterior()[np.arange(6), tried.case.truth]
+    trace = Trace(view, tried.case.life[0], publisher.forming)
+    found = gathering(tried.case.history, [trace], np.zeros(6, dtype=np.bool_))
+    assert found.confidence == pytest.approx(exact, abs=0.08)
+    assert found.likeliest.max() > 0.6
 
 
 def test_where_people_are_dealt_by_chance_she_learns_nothing_but_shares(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The swap test: two people exchange values and the publisher is run again; does anything public but the values differ?
+"""The swap test: two people exchange values and the publisher is run again; does anything public differ?
 
 Whoever knows the program and all values but whose is which of two tells the two apart wherever it does. Both are
 there in the same releases, in one group each time, or the values of groups would tell already, and neither's value

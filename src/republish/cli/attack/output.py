@@ -144,7 +144,7 @@ def say_identities(found: Sequence[IdentityResult]) -> None:
             say_table(("swap", "pairs", "distinguished"), [(i, *asdict(part).values()) for i, part in parts])
             say(
                 "two people of a group exchange their values and the publisher runs again with the same chance; "
-                "distinguished: the share of pairs with whom anything public but values differs then"
+                "distinguished: the share of pairs with whom anything public differs then"
             )
         else:
             say_table(("presence", *_PRESENCE), [(i, *asdict(part).values()) for i, part in parts])
