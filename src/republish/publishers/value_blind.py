@@ -1,4 +1,4 @@
-"""Value-blind batches: who is with whom has nothing to do with values, so whoever reads this source learns nothing.
+"""Value-blind batches: who is in which batch with whom has to do with values only where diversity is hard to reach.
 
 For two tables. A batch is a number of people, and how often each value occurred among them when it was last counted.
 
