@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from republish import (
+    BangA,
+    BayFrame,
     Category,
     Cohorts,
     CorSplit,
@@ -25,6 +27,7 @@ from republish import (
 )
 from republish.policy import SITUATION, Policy, policy_from_mapping
 from republish.publishers import Publisher
+from republish.publishing.limits import limits_of
 from republish.release.forms import TwoTables
 from republish.requirements import LDiversity, Requirement
 from republish.schema import Column, Ordered
@@ -123,7 +126,7 @@ def test_about_says_what_membership_by_distance_tells(tmp_path: Path, way: str, 
     assert (series.policy.publisher.told_by_choices is None) == (told == 0)
 
 
-@pytest.mark.parametrize(("insensitive", "said"), [((), 4), (("ward",), 5)])
+@pytest.mark.parametrize(("insensitive", "said"), [((), 5), (("ward",), 6)])
 def test_about_says_what_value_blind_batches_do_not_hide_and_how_to_read_their_clocks(
     tmp_path: Path, insensitive: tuple[str, ...], said: int
 ) -> None:
@@ -134,7 +137,13 @@ def test_about_says_what_value_blind_batches_do_not_hide_and_how_to_read_their_c
     about = json.loads((tmp_path / "s/releases/0001/about.json").read_text(encoding="utf-8"))
     limits = about["not_promised_over_the_series"]
     assert len(limits) == said
-    for word in ("learned elsewhere", "follow each other", "deceased", "waits for a reason in its values"):
+    for word in (
+        "learned elsewhere",
+        "follow each other",
+        "deceased",
+        "waits for a reason in its values",
+        "Zones that are one batch",
+    ):
         assert sum(word in limit for limit in limits) == 1
     assert "waiting is how many" in about["form"]["batches.csv"] and "(held)" in about["form"]["values"]
 
@@ -196,6 +205,70 @@ def test_about_says_how_sure_somebody_is_who_weighs_all_releases(
     ]
     assert sum("of the way there" in one for one in limits) == said - 1  # it goes on from the sentence before
     assert sum("nothing is promised any more" in one for one in limits) == 2 - said
+
+
+def said_of(publisher: Publisher, form: TwoTables | None = None) -> list[str]:
+    """What a series does not promise, by the policy alone."""
+    return limits_of(Policy(Schema("id", [Number("age")], "dx"), publisher, 0, form=form))
+
+
+@pytest.mark.parametrize(
+    ("publisher", "early", "mended", "margin"),
+    [
+        (JSReduce(), 0, 0, 1),
+        (BayFrame(), 0, 0, 1),
+        (JSReduce.as_published(), 1, 0, 0),
+        (BayFrame.as_published(), 1, 0, 0),
+        (JSReduce(withstand=0.5), 0, 1, 0),
+        (JSReduce(cut="greedy", withstand=0.5), 1, 1, 0),
+    ],
+)
+def test_publishers_that_cut_an_order_say_what_the_program_tells(
+    publisher: Publisher, early: int, mended: int, margin: int
+) -> None:
+    said = " ".join(said_of(publisher))
+    words = (
+        "ends as soon as its values allow it",
+        "so that withstand holds depends on values",
+        "Where a limit binds",
+    )
+    assert [said.count(word) for word in words] == [early, mended, margin]
+    assert (publisher.told_by_choices is None) == bool(margin)
+    assert "an adversary who knows the program" in said
+
+
+@pytest.mark.parametrize(("require", "told"), [((), 0), ((LDiversity(2),), 1)])
+@pytest.mark.parametrize("kind", [Mondrian, BangA])
+def test_groups_of_one_table_that_must_be_diverse_say_that_a_missing_cut_tells(
+    kind: type[Publisher], require: tuple[Requirement, ...], told: int
+) -> None:
+    said = said_of(kind(k=3, require=require))
+    assert said[0].startswith("Nothing is promised over the series")
+    assert (
+        sum("groups are divided depends on values, for each must satisfy l=2" in one for one in said) == told
+    )
+
+
+@pytest.mark.parametrize(("require", "told"), [((), 0), ((LDiversity(2),), 1)])
+def test_groups_that_only_grow_promise_neither_that_nothing_is_certain_nor_odds(
+    require: tuple[Requirement, ...], told: int
+) -> None:
+    said = said_of(BangA(3, insert_only=True, require=require))
+    words = ("groups only grow", "becomes certain is not promised", "follow each other", "groups are divided")
+    assert [sum(word in one for one in said) for word in words] == [1, 1, 1, told]
+
+
+@pytest.mark.parametrize(
+    ("publisher", "held"), [(Cohorts(2, 4, 2), 1), (CorSplit(2, 2), 0), (MInvariance(2), 0)]
+)
+def test_cohorts_say_that_waiting_for_the_bound_can_be_seen(publisher: Publisher, held: int) -> None:
+    assert sum("A cohort that does not change" in one for one in said_of(publisher)) == held
+
+
+@pytest.mark.parametrize(("m", "told"), [(3, 1), (1, 0)])
+def test_zones_are_joined_only_where_values_must_be_diverse(m: int, told: int) -> None:
+    said = said_of(ValueBlind(size=20, m=m), TwoTables(2))
+    assert sum("Zones that are one batch" in one for one in said) == told
 
 
 def test_labels_may_come_after_the_first_release_and_about_tells_them(tmp_path: Path) -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from attacks.retracing.gathered import SCHEMA, people
-from republish import Cohorts, CorSplit, Gate, LimitBroken, MInvariance, PolicyError, Series, TauSafety
+from republish import (
+    BayFrame,
+    Cohorts,
+    CorSplit,
+    Gate,
+    JSReduce,
+    LimitBroken,
+    MInvariance,
+    PolicyError,
+    Series,
+    TauSafety,
+)
 from republish.attacks.replaying import swap
 from republish.gate.limits import gate_from_mapping, parse_gate
 from republish.gate.run import judge_again
@@ -47,6 +58,35 @@ def test_chance_is_not_tried_and_passes(tmp_path: Path, publisher: Publisher) ->
     gate = made.policy.gate
     assert gate is not None
     assert (gate.attacks, gate.max_told_apart, gate.exchanged) == (("linear",), None, None)
+
+
+@pytest.mark.parametrize(
+    ("publisher", "tried"),
+    [
+        (JSReduce(), False),
+        (BayFrame(), False),
+        (JSReduce.as_published(), True),
+        (BayFrame.as_published(), True),
+        (JSReduce(withstand=0.5), True),
+    ],
+)
+def test_groups_cut_from_an_order_are_tried_where_choices_tell_of_values(
+    publisher: Publisher, tried: bool
+) -> None:
+    gate = RECOMMENDED.suiting(publisher.knowledge, sensitive=True, publisher=publisher)
+    assert gate.attacks == ("beliefs", "joint", *(["swap"] if tried else []))
+    assert (gate.max_told_apart, gate.exchanged) == ((0.05, "newcomers") if tried else (None, None))
+
+
+@pytest.mark.parametrize("publisher", [JSReduce(k=3, t=0.9), BayFrame(k=3)], ids=lambda one: one.name)
+def test_orders_cut_at_once_pass_by_default(tmp_path: Path, publisher: Publisher) -> None:
+    assert series(tmp_path, publisher).publish(VIEWS[0]).gate is not None
+
+
+def test_groups_that_are_closed_early_are_refused_and_told_how_else(tmp_path: Path) -> None:
+    made = series(tmp_path, JSReduce(k=3, t=0.3, crowd=0, cut="greedy", rest="suppress"))
+    with pytest.raises(LimitBroken, match=r"max_told_apart=0.05, swap: .*cut=optimal without withstand"):
+        made.publish(VIEWS[0])
 
 
 def test_a_gate_that_names_its_attacks_or_its_limit_keeps_its_meaning() -> None:

@@ -47,6 +47,16 @@ LEFT_OUT = 50.0
 """What a row left out costs: as much as so many rows of which nothing is said."""
 STRAGGLERS = 0.1
 """The share of a former group that may be parted from the others at no price."""
+_CLOSED_EARLY = (
+    'A group ends as soon as its values allow it (cut = "greedy", as published): an adversary who knows the program '
+    "excludes worlds in which a group would have ended earlier or later. The default, which cuts all groups at once, "
+    "tells less."
+)
+_MENDED = (
+    "Who is left out and which groups are joined so that withstand holds depends on values, and it can be seen: an "
+    "adversary who knows the program excludes worlds in which it would have been otherwise, and withstand does not "
+    "count that."
+)
 _WINDOWS = 12
 _SHORTEST = 64
 _MOST_STEPS = 10**8
@@ -302,6 +312,11 @@ class OrderedPublisher(Publisher):
         if self.against == "view":
             promises.append(f"view-{asked[1].text}")
         return tuple(promises)
+
+    @property
+    def told_by_choices(self) -> str | None:
+        told = (_CLOSED_EARLY if self.cut == "greedy" else "", _MENDED if self.withstand else "")
+        return " ".join(filter(None, told)) or None
 
     @property
     def _bounds(self) -> tuple[tuple[tuple[Requirement, ...], float], ...]:
