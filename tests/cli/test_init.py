@@ -176,6 +176,30 @@ def test_init_warns_of_membership_by_distance(hospital_views: Path, way: str, wa
 
 
 @pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--publisher", "js-reduce"), "came .62 and .24 of the way there"),
+        (("--publisher", "js-reduce", "-p", "withstand=0.5"), "came .41 of the way from what a group shows"),
+        (("--publisher", "bayframe"), "came .31 of the way from what a group shows"),
+    ],
+)
+def test_init_and_show_tell_what_who_weighs_all_releases_finds(
+    hospital_views: Path, more: tuple[str, ...], said: str
+) -> None:
+    done = init_hospital(hospital_views, *more)
+    shown = CliRunner().invoke(app, ["show", str(hospital_views / "s")])
+    for text in (done.stdout, shown.stdout):
+        assert any(line.startswith("not promised: ") and said in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("publisher", ["value-blind", "mondrian"])
+def test_show_says_what_a_series_does_not_promise(hospital_views: Path, publisher: str) -> None:
+    init_hospital(hospital_views, "--publisher", publisher)
+    shown = CliRunner().invoke(app, ["show", str(hospital_views / "s")]).stdout
+    assert shown.count("\nnot promised: ") == {"value-blind": 5, "mondrian": 1}[publisher]
+
+
+@pytest.mark.parametrize(
     "rows, code, message",
     [
         (8, 2, "which needs at least 10 rows, and the smallest view has 8; gather more rows"),

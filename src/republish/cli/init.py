@@ -274,6 +274,7 @@ def init(
 def _say(
     made: Series, folder: Path, one_table: bool, advice: Recommendation | None, no_gate: str = ""
 ) -> None:
+    from republish.publishing.limits import weighed_together
     from republish.publishing.policy_record import safer_publishers
     from republish.release.forms import form_sentence
     from republish.secret import VARIABLE
@@ -299,6 +300,8 @@ def _say(
             say("      from the second release on it needs one_table = true in series.toml")
     if policy.publisher.told_by_choices:
         say(f"warning: {policy.publisher.told_by_choices}")
+    for sentence in weighed_together(policy):
+        say(f"not promised: {sentence}")
     if policy.gate is not None:
         say(f"every release must pass the gate: {policy.gate.sentence()}")
     elif no_gate:

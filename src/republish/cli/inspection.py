@@ -254,6 +254,7 @@ def _say_passed(recorded: dict[str, Any]) -> None:
 
 def _show_series(series: Series, as_json: bool) -> None:
     from republish.publishers import parameters_of
+    from republish.publishing.limits import limits_of, limits_of_adopted
     from republish.release.forms import form_sentence
 
     policy = series.in_force
@@ -279,6 +280,8 @@ def _show_series(series: Series, as_json: bool) -> None:
         from republish.publishing.policy_record import safer_publishers
 
         say(f"                 {safer_publishers()}")
+    for sentence in (*limits_of(policy), *limits_of_adopted(adopted)):
+        say(f"not promised: {sentence}")
     if policy.gate is not None:
         say(f"gate: {policy.gate.sentence()}")
     columns = [(column.name, "quasi-identifier", column.kind) for column in policy.schema.quasi_identifiers]

@@ -75,6 +75,11 @@ def limits_of(policy: Policy) -> list[str]:
     ]
 
 
+def weighed_together(policy: Policy) -> list[str]:
+    """The limits on beliefs that have figures: how far an adversary came who weighs all releases together."""
+    return _of_beliefs(policy.promises["series"])
+
+
 def _of_one_release(policy: Policy) -> list[str]:
     """What is not promised where nothing is promised of sensitive values over the series."""
     if policy.form is None:
