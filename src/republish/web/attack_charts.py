@@ -23,6 +23,7 @@ from republish.web.charts import lines, verdicts
 
 if TYPE_CHECKING:
     from republish.attacks.assessments import Assessment
+    from republish.attacks.summary import Summary
     from republish.report.facts import SeriesFacts
 
 _NOTES = {FOUND: BAD, LOOK: WARN, HOLDS: GOOD, NOBODY: NEUTRAL}
@@ -46,16 +47,24 @@ def serial(series: SeriesFacts) -> tuple[dict[str, Any] | None, str]:
         finding = {name: values for name, values in found.items() if any(values)}
         for name, values in (finding or dict(list(found.items())[-1:])).items():
             attacks[f"{name}: determined"] = name
-            drawn[f"{name}: determined"] = [*values, *[None] * (len(numbers) - len(values))][: len(numbers)]
+            drawn[f"{name}: determined"] = _over(values, len(numbers))
+        if worst.strongest is not None:
+            sure = [one.above_nine_tenths for one in worst.found[worst.strongest]]
+            drawn[f"{worst.strongest}: surer than 90 %"] = _over(sure, len(numbers))
     if not drawn:
         return None, ""
     said = [{"name": name, "value": value, "always": True} for name, value in limits.items()]
     origin = "as the gate measured it before each release"
     if worst is not None:
-        origin = f"by an adversary who {knows(worst.adversary)}. Attacks that found nobody are not drawn"
+        origin = f"by an adversary who {knows(worst.adversary)}. Attacks that determine nobody are not drawn"
     return lines(
         numbers, drawn, said, attacks
     ), f"Share of people about whom something is found out, {origin}."
+
+
+def _over(values: Sequence[float], releases: int) -> list[float | None]:
+    """Figures of the first releases, nothing for those that came later."""
+    return [*values, *[None] * (releases - len(values))][:releases]
 
 
 def _worst_of(series: SeriesFacts) -> Assessment | None:
@@ -108,12 +117,13 @@ def assessment(one: Assessment, current: bool, limit: float | None) -> dict[str,
             "name": name,
             "says": ATTACKS.get(name, ""),
             "last": last,
-            "status": status_of(last.determined_share, limit, found=last.determined > 0),
+            "status": _status(last, limit),
         }
         for name, last in ((name, one.found[name][-1]) for name in ranked(one.found))
     ]
     mark, text = strongest([one], limit) if rows else ("", "")
     drawn = {row["name"]: [s.determined_share for s in one.found[row["name"]]] for row in rows}
+    first = rows[0] if rows else None
     short, plural = knows(one.adversary), "release" if one.releases == 1 else "releases"
     return {
         "made_at": one.made_at,
@@ -124,15 +134,22 @@ def assessment(one: Assessment, current: bool, limit: float | None) -> dict[str,
         "identities": described_identities(one.identities),
         "short": short,
         "words": f"Made {written_moment(one.made_at)} on {one.releases} {plural} by an adversary who {short}.",
-        "determined": rows[0]["last"].determined_share if rows else None,
-        "strongest_name": rows[0]["name"] if rows and rows[0]["last"].determined else "none found anybody",
+        "determined": first["last"].determined_share if first else None,
+        "above": first["last"].above_nine_tenths if first else None,
+        "strongest_name": first["name"] if first else "none sought values",
         "note": _NOTES.get(mark, ""),
         "text": text,
         **sureness(one),
-        "strongest": [max(values) for values in zip(*drawn.values(), strict=True)],
+        "strongest": [s.above_nine_tenths for s in one.found[first["name"]]] if first else [],
         "chart": lines(range(1, one.releases + 1), drawn, attacks={name: name for name in drawn}),
         "identities_chart": lines(range(1, one.releases + 1), _shares(one)),
     }
+
+
+def _status(last: Summary, limit: float | None) -> str:
+    """The colour of what an attack found: never green while it is nearly sure of people."""
+    status = status_of(last.determined_share, limit, found=last.determined > 0)
+    return WARN if status != BAD and last.above_nine_tenths else status
 
 
 def _shares(one: Assessment) -> dict[str, list[float | None]]:
@@ -160,7 +177,7 @@ def knows(adversary: Mapping[str, Any]) -> str:
 
 
 def compared(shown: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The strongest attack of each of the last assessments, over releases; `None` where there is one only."""
+    """Of how many the strongest attack of each of the last assessments is nearly sure; `None` where there is one."""
     shown = [one for one in shown if one["rows"]]  # some sought no values
     if len(shown) < 2:
         return None
