@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from republish import Gate, Mondrian, PolicyError, Schema, Series, ValueBlind
+from republish import (
+    Adversary,
+    Gate,
+    JSReduce,
+    Mondrian,
+    PolicyError,
+    Schema,
+    Series,
+    ValueBlind,
+    read_schema,
+)
+from republish.attacks.run import over_time, target_of
 from republish.cli import app
+from republish.datasets import hospital
+from republish.gate.run import judge
+from republish.knowledge import read_knowledge
 from republish.publishing.maintenance import amend_gate
 from republish.release.forms import TwoTables
 from republish.tune import recommended_gate
@@ -52,6 +67,46 @@ def test_none_is_recommended_where_too_much_is_found_already(tmp_path: Path) -> 
     with pytest.raises(PolicyError, match="no gate is recommended for this series"):
         recommended_gate(series)
     assert series.gate is None
+
+
+def with_knowledge(folder: Path) -> Series:
+    """Two releases of a small hospital by a publisher that knows how values follow each other."""
+    hospital(views=2, rows=300, seed=3).write(folder / "h")
+    schema = read_schema(folder / "h" / "schema.toml")
+    knowledge = read_knowledge(folder / "h" / "knowledge", schema)
+    series = Series.create(folder / "s", schema, JSReduce(knowledge=knowledge), seed=1)
+    for view in sorted((folder / "h" / "views").iterdir()):
+        series.publish(view)
+    return series
+
+
+def surest(series: Series) -> float:
+    """Of how many beliefs and joint are surer than .9 in any draw after two releases, found another way."""
+    found = []
+    for seed in range(3):
+        adversary = Adversary(compromised=0.04, seed=seed, knowledge=series.reasoning.knowledge)  # type: ignore[union-attr]
+        for name in ("beliefs", "joint"):
+            results = list(over_time(target_of(series, adversary, (name,)), adversary, name))
+            found.append(results[-1].above_nine_tenths)
+    return max(found)
+
+
+def test_where_the_publisher_has_knowledge_how_sure_she_is_gets_a_limit_too(tmp_path: Path) -> None:
+    series = with_knowledge(tmp_path)
+    gate = recommended_gate(series)
+    assert gate.attacks == ("beliefs", "joint") and gate.max_determined is not None
+    found = surest(series)
+    assert found > 0.01 and gate.max_above_nine_tenths == round(2 * found + 0.0005, 3)
+    assert judge(gate, series).passed
+
+
+def test_no_gate_is_recommended_where_she_is_nearly_sure_of_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = import_module("republish.tune.recommended_gate")
+    monkeypatch.setattr(tried, "_worst", lambda _: tried._Worst(0.0, 0.11))
+    with pytest.raises(PolicyError, match=r"11.0% of the people have a value .* surer than .9 .* above 20%"):
+        recommended_gate(begun(tmp_path / "s", 2))
 
 
 def test_without_a_sensitive_column_there_is_nothing_to_limit(tmp_path: Path) -> None:

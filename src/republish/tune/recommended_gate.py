@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from republish.attacks.registry import BELIEVES, names
+from republish.attacks.run import run, target_of
 from republish.attacks.source import Source
 from republish.errors import CannotPublish, PolicyError
-from republish.gate.limits import Gate
+from republish.gate.limits import Gate, gate_from_mapping
 from republish.microdata import Microdata
 from republish.policy import Policy
 from republish.publishers import Publisher, parameters_of
@@ -19,6 +21,7 @@ from republish.tune.rehearsal import Rehearsal
 from republish.tune.views import MOST_ROWS, past_views
 
 if TYPE_CHECKING:
+    from republish.knowledge import Extracted, Knowledge
     from republish.series import Series
     from republish.tune.recommend import Recommendation
 
@@ -31,6 +34,7 @@ _LARGE = (
     "then takes long and cannot be made in parts (--gate recommended sets one)"
 )
 _DRAWS, _LEAST_LIMIT, _MOST_LIMIT = 3, 0.01, 0.05
+_MOST_WITH_KNOWLEDGE = 0.2  # for of some people knowledge alone is sure, whatever is released
 
 
 class TriedGate(NamedTuple):
@@ -47,13 +51,11 @@ def passing_gate(candidate: TriedPolicy, schema: Schema, views: Sequence[Microda
     """
     policy = Policy(schema, candidate.publisher, 0, form=candidate.form)
     worst = _worst(Rehearsal.of(policy, views))
-    if _limit(worst) <= _MOST_LIMIT:
-        return TriedGate(_gate(policy, _limit(worst)), _LARGE if rows > MOST_ROWS else "")
+    too_much = worst.too_much("in a series that goes on like these views")
+    if not too_much:
+        return TriedGate(_gate(policy.publisher, schema, worst.limits), _LARGE if rows > MOST_ROWS else "")
     return TriedGate(
-        None,
-        f"no gate is recommended: {worst:.1%} of the people are found out in a series that goes on like these views, "
-        f"and a limit of twice as much, above {_MOST_LIMIT:.0%}, would mean nothing. Give limits of your own, or "
-        "choose another publisher",
+        None, f"no gate is recommended: {too_much}. Give limits of your own, or choose another publisher"
     )
 
 
@@ -108,7 +110,7 @@ def recommended_gate(series: Series, views: Sequence[Any] = ()) -> Gate:
     """
     stored = series.snapshot()
     policy, schema = stored.policy, stored.schema
-    _gate(policy, _LEAST_LIMIT)  # refused before anything is tried
+    _gate(policy.publisher, schema, {"max_determined": _LEAST_LIMIT})  # refused before anything is tried
     found = [_worst(stored)] if len(stored.records) > 1 else []
     if views:
         future = simulated(past_views(views, schema).only(COMPARED_ROWS, schema))
@@ -119,27 +121,77 @@ def recommended_gate(series: Series, views: Sequence[Any] = ()) -> Gate:
             f"{len(stored.records)} releases and no view; give views (--from VIEW), or limits such as "
             "max_determined=0.01,compromised=0.04"
         )
-    limit = _limit(max(found))
-    if limit > _MOST_LIMIT:
+    worst = _highest(found)
+    if too_much := worst.too_much("already, or by releases like these"):
         raise PolicyError(
-            f"no gate is recommended for this series: {max(found):.1%} of the people are found out already, or by "
-            f"releases like these, and a limit of twice as much, above {_MOST_LIMIT:.0%}, would mean nothing. Give "
-            "limits of your own, or begin a series with another publisher"
+            f"no gate is recommended for this series: {too_much}. Give limits of your own, or begin a series with "
+            "another publisher"
         )
-    return _gate(policy, limit)
+    return _gate(policy.publisher, schema, worst.limits)
 
 
-def _worst(series: Source) -> float:
-    """The largest share that is determined in the first two releases, in half of them and in all, in several draws."""
+class _Worst(NamedTuple):
+    """The largest share that is determined; and of whom an adversary with the publisher's knowledge is surer than .9.
+
+    The latter is `None` where the publisher has no knowledge, and is not limited then.
+    """
+
+    determined: float
+    nearly_sure: float | None = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Twice what was found, and at least a hundredth."""
+        sure = {} if self.nearly_sure is None else {"max_above_nine_tenths": _limit(self.nearly_sure)}
+        return {"max_determined": _limit(self.determined), **sure}
+
+    def too_much(self, when: str) -> str:
+        """Why limits would mean nothing, as a clause; empty where they would mean something."""
+        most = _MOST_LIMIT if self.nearly_sure is None else _MOST_WITH_KNOWLEDGE
+        for found, whom in (
+            (self.determined, "of the people are found out"),
+            (self.nearly_sure, "of the people have a value of which an adversary is surer than .9"),
+        ):
+            if found is not None and _limit(found) > most:
+                return f"{found:.1%} {whom} {when}, and a limit of twice as much, above {most:.0%}, would mean nothing"
+        return ""
+
+
+def _worst(series: Source) -> _Worst:
+    """The worst in the first two releases, in half of them and in all, in several draws."""
     releases = len(series.records)
     ends = sorted({min(2, releases), (releases + 1) // 2, releases})
-    return max(determined(series, end, seed) for end in ends for seed in range(_DRAWS))
+    if series.reasoning is not None:
+        return _believed(series, series.reasoning.knowledge, ends)
+    return _Worst(max(determined(series, end, seed) for end in ends for seed in range(_DRAWS)))
+
+
+def _believed(series: Source, knowledge: Knowledge | Extracted, ends: Sequence[int]) -> _Worst:
+    """The worst that the attacks of a gate find with knowledge, which weigh beliefs and exclude nothing."""
+    gate = Gate(
+        attacks=tuple(names(BELIEVES)), compromised=COMPROMISED, draws=_DRAWS, max_above_nine_tenths=1.0
+    )
+    adversaries = gate.adversaries(knowledge)
+    target = target_of(series, adversaries[0], gate.attacks)
+    tried = [
+        run(target.until(end), adversary, name).summary
+        for name in gate.attacks
+        for end in ends
+        for adversary in adversaries[: gate.drawn(name)]
+    ]
+    return _Worst(max(one.determined_share for one in tried), max(one.above_nine_tenths for one in tried))
+
+
+def _highest(found: Sequence[_Worst]) -> _Worst:
+    """The worst of several series of one publisher."""
+    sure = [one.nearly_sure for one in found if one.nearly_sure is not None]
+    return _Worst(max(one.determined for one in found), max(sure, default=None))
 
 
 def _limit(worst: float) -> float:
     return max(_LEAST_LIMIT, round(2 * worst + 0.0005, 3))
 
 
-def _gate(policy: Policy, limit: float) -> Gate:
-    gate = Gate(max_determined=limit, compromised=COMPROMISED)
-    return gate.suiting(policy.publisher.knowledge, policy.schema.sensitive is not None, policy.publisher)
+def _gate(publisher: Publisher, schema: Schema, limits: Mapping[str, float]) -> Gate:
+    gate = gate_from_mapping({**limits, "compromised": COMPROMISED, "draws": _DRAWS})
+    return gate.suiting(publisher.knowledge, schema.sensitive is not None, publisher)
