@@ -164,18 +164,37 @@ def test_two_adversaries_are_told_apart_and_the_strongest_comes_first(reports: d
     assert document["statements"][0]["text"] == serial[0]["strongest"]["text"]
 
 
-def test_attacks_are_ranked_by_who_is_determined_then_above_nine_tenths_then_confidence(
+def test_attacks_are_ranked_by_above_nine_tenths_then_who_is_determined_then_confidence(
     reports: dict[str, str],
 ) -> None:
     for one in json.loads(reports["json"])["serial"]:
         last = [after[-1] for after in one["after_release"].values()]
-        figures = ("determined_share", "above_nine_tenths", "mean_confidence")
+        figures = ("above_nine_tenths", "determined_share", "mean_confidence")
         found = [tuple(part[figure] for figure in figures) for part in last]
         assert found == sorted(found, reverse=True)
         assert one["strongest"]["attack"] == one["confidence"]["attack"] == next(iter(one["after_release"]))
         assert (one["strongest"]["mark"] == "found") == (last[0]["determined"] > 0)
         assert sum(part["people"] for part in one["confidence"]["people"]) == last[0]["people"]
         assert one["confidence"]["worst_after"][-1] == last[0]["worst_confidence"]
+
+
+def test_an_attack_that_is_nearly_sure_of_many_comes_before_one_that_determines_some(tmp_path: Path) -> None:
+    series = make(tmp_path / "s", 1)
+    made = assess(series, Adversary(), ["tau", "linear", "intersection"])
+    some = made.found["tau"][-1]
+    found = {
+        "intersection": replace(
+            some, determined=0, determined_share=0.0, above_nine_tenths=0.1, mean_confidence=0.9
+        ),
+        "tau": replace(some, determined=6, determined_share=0.1, above_nine_tenths=0.1, mean_confidence=0.3),
+        "linear": replace(
+            some, determined=0, determined_share=0.0, above_nine_tenths=0.6, mean_confidence=0.7
+        ),
+    }
+    keep(series, replace(made, found={name: (one,) for name, one in found.items()}, unclear={}))
+    (one,) = json.loads(make_report(series, "json"))["serial"]
+    assert list(one["after_release"]) == ["linear", "tau", "intersection"]
+    assert (one["strongest"]["attack"], one["strongest"]["mark"]) == ("linear", "look")
 
 
 def test_the_same_adversary_twice_is_shown_once_with_the_newest_of_each_attack(tmp_path: Path) -> None:
