@@ -89,6 +89,22 @@ def test_groups_that_are_closed_early_are_refused_and_told_how_else(tmp_path: Pa
         made.publish(VIEWS[0])
 
 
+def test_a_gate_retraces_how_groups_were_halved(tmp_path: Path) -> None:
+    gate = Gate(attacks=("halving",), max_above_nine_tenths=1.0)
+    made = series(tmp_path, MInvariance(3, membership="nearest"), gate)
+    done = made.publish(VIEWS[0], truth=[])
+    assert done.gate is not None and done.gate.passed
+    (found,) = done.gate.found
+    assert (found.attack, found.summary.people) == ("halving", 60)
+    assert found.summary.worst_confidence > 1 / 3  # by the shares of groups alone it is 1 / m
+
+
+def test_a_gate_that_halves_refuses_groups_that_grew_otherwise(tmp_path: Path) -> None:
+    gate = Gate(attacks=("halving",), max_above_nine_tenths=1.0)
+    with pytest.raises(PolicyError, match=r"halving in the gate could never be made: .*these are gathered"):
+        series(tmp_path, TauSafety(m=3, membership="nearest"), gate)
+
+
 def test_a_gate_that_names_its_attacks_or_its_limit_keeps_its_meaning() -> None:
     near = BY_VALUES[0]
     named = parse_gate("max_determined=0.01,attacks=linear")
