@@ -246,7 +246,7 @@ def test_the_command_refuses_until_it_is_told(tmp_path: Path, second: pl.DataFra
     series = made(tmp_path, view())
     second.write_csv(tmp_path / "second.csv")
     code, said = command(series.root, tmp_path / "second.csv")
-    assert code == 2
+    assert code == 1
     assert flag in said
     code, said = command(series.root, tmp_path / "second.csv", flag, "--json")
     assert code == 0

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class ReleaseOptions:
     """What `Series.publish` is told besides the view; `truth` are the raw views of all earlier releases.
 
-    With `hold_newcomers` people who were in no release before wait for a later one.
+    With `hold_newcomers` people who were in no release before wait for a later one. Without `remedies` nothing else is
+    tried where the view is refused.
     """
 
     as_of: str | None = None
@@ -37,6 +38,7 @@ class ReleaseOptions:
     expect_anyway: str | None = None
     hold_newcomers: bool = False
     theta: Any = None
+    remedies: bool = True
 
 
 @dataclass(frozen=True)

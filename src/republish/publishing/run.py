@@ -372,7 +372,7 @@ def publish(
 
         def remedies(limit_broken: bool) -> str:
             """What would pass, after it was tried; an engine has no gate, and holds nobody."""
-            if make is not OneProcess:
+            if make is not OneProcess or not options.remedies:
                 return ""
             found = [offered(options, len(records), released)]
             if limit_broken:

@@ -71,7 +71,9 @@ class GroupedTable:
     def of_groups(self, name: str) -> pl.Series:
         """What a row of every group shows in a column."""
         if name not in self._by_group:
-            self._by_group[name] = self._read(name).gather(self.numbering.a_row)
+            a_row = self.numbering.a_row
+            column = self._by_row[name] if name in self._by_row else self._read(name)
+            self._by_group[name] = column.gather(a_row)
         return self._by_group[name]
 
     def apart(self, columns: Iterable[str]) -> BoolArray:

@@ -24,7 +24,8 @@ from republish.microdata import read_view
 from republish.policy import Policy
 from republish.publishers import PUBLISHERS
 from republish.publishing.plausibility import MEANT
-from republish.publishing.result import Published
+from republish.publishing.result import Published, ReleaseOptions
+from republish.publishing.run import publish
 from republish.secret import Secret
 from republish.series import Series
 from republish.tune.frontier import LIMITS, Point
@@ -105,7 +106,10 @@ def _tried(bench: Bench, candidate: Candidate, folder: Path) -> Point:
     series.given = bench.secret
     with closing(series.ledger):
         views = bench.views
-        done = [series.publish(view, meant=MEANT, truth=views[:i]) for i, view in enumerate(views)]
+        done = [
+            publish(series, view, ReleaseOptions(meant=MEANT, truth=views[:i], remedies=False))
+            for i, view in enumerate(views)
+        ]
         rows = np.array([one.rows for one in done], dtype=np.float64)
         counterfeits = _share(done, "counterfeits", rows)
         if counterfeits > bench.max_counterfeits:

@@ -11,7 +11,6 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,11 +71,9 @@ def verify_stored(
 
     A table in parts has no CSV table. Of a part, groups whole, `large` is the table that closeness is measured by.
     """
-    with ThreadPoolExecutor(1) as pool:
-        text = csv if csv is not None and csv.exists() else None
-        same = None if text is None else pool.submit(compared_tables, table, text, schema)
-        found = verify_frame(table, schema, requirements, large=large)
-        return found.with_checks(*([] if same is None else [same.result()]), counterfeits_fit(table))
+    found = verify_frame(table, schema, requirements, large=large)
+    same = [compared_tables(table, csv, schema)] if csv is not None and csv.exists() else []
+    return found.with_checks(*same, counterfeits_fit(table))
 
 
 def verify_frame(

@@ -114,7 +114,9 @@ class PublishBody(ViewBody):
         default_factory=list,
         description="Raw views of all earlier releases, for linkage and presence in the gate.",
     )
-    hold_newcomers: bool = Field(False, description="People who were in no release before wait for a later one.")
+    hold_newcomers: bool = Field(
+        False, description="People who were in no release before wait for a later one."
+    )
     corrects: int | None = Field(
         None, ge=1, description="The last release, whose place this one takes; it is withdrawn."
     )
