@@ -90,7 +90,7 @@ def test_no_value_is_named(tmp_path: Path) -> None:
 
 def test_a_large_view_is_measured_in_a_dry_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_ROWS == 100_000
-    monkeypatch.setattr("republish.publishing.run.MOST_ROWS", 100)
+    monkeypatch.setattr("republish.publishing.one_process.MOST_ROWS", 100)
     made = Series.create(tmp_path / "l", SCHEMA, Mondrian(k=2), seed=1)
     assert made.publish(people(), dry_run=True).usefulness is not None
     assert made.publish(people()).usefulness is None

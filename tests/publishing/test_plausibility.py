@@ -223,10 +223,10 @@ def test_some_identifiers_may_look_like_decimals(tmp_path: Path) -> None:
 def test_a_series_whose_people_were_always_spelled_so_goes_on(
     tmp_path: Path, engine: Engine | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from republish.publishing import run as loop
+    from republish.publishing import one_process
 
     with monkeypatch.context() as earlier:
-        earlier.setattr(loop, "require_whole", lambda *_: None)
+        earlier.setattr(one_process, "require_whole", lambda *_: None)
         series = made(tmp_path, view(spelled="{}.0"))
     assert series.publish(view(59, spelled="{}.0"), engine=engine).arrivals.new == 0
 

@@ -93,10 +93,10 @@ def test_who_is_not_listed_may_have_any_value(tmp_path: Path) -> None:
 
 def test_a_stored_table_that_was_broken_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other code stored under the same promise is told from what keeps it."""
-    from republish.publishing import run
+    from republish.publishing import one_process
 
-    plain = run.possible_table
-    monkeypatch.setattr(run, "possible_table", lambda view: plain(view).filter(pl.col("code") != 2))
+    plain = one_process.possible_table
+    monkeypatch.setattr(one_process, "possible_table", lambda view: plain(view).filter(pl.col("code") != 2))
     series = new_series(tmp_path)
     series.publish(crowd(0, 120), theta=table())
     (check,) = (one for one in series.verify().releases[1].checks if one.promise == "theta=people")

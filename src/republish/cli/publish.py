@@ -130,7 +130,7 @@ def publish(
     """Publish one view: group, verify, pass the gate, commit. If anything fails the series stays as it was."""
     from republish.cli.arguments import truth_views
     from republish.cli.export import export_published, require_target
-    from republish.publishing.run import STEPS
+    from republish.publishing.maker import STEPS
     from republish.sources.postgres import is_database
 
     opened, into = how.open(series), options.into

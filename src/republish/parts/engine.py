@@ -15,8 +15,9 @@ from republish.parts.blocks import Mover
 from republish.parts.measure import measure_in_parts
 from republish.parts.publish.run import STEPS, InParts, Workforce
 from republish.parts.verify.run import verify_in_parts
+from republish.publishing.maker import Progress
 from republish.publishing.result import Published, ReleaseOptions
-from republish.publishing.run import Progress, publish
+from republish.publishing.run import publish
 from republish.series import Series
 from republish.verify.series import SeriesVerification
 

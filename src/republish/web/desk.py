@@ -286,7 +286,7 @@ class Desk(AmendingDesk):
 
     def _published(self, ended: Job, before: int) -> None:
         """The words for a publish that has ended; the ledger says whether the release exists."""
-        from republish.publishing.run import STEPS
+        from republish.publishing.maker import STEPS
 
         if ended.state == DONE:
             self._notices.pop(ended.series, None)

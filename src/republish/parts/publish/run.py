@@ -68,10 +68,10 @@ from republish.parts.survey import Domains, Surveying, domains_of
 from republish.publishing.about import Size, about_release
 from republish.publishing.cells import open_axes
 from republish.publishing.codebook import write_beside
+from republish.publishing.maker import Maker, Progress
 from republish.publishing.plausibility import Turnout, spelled_alike
 from republish.publishing.private_files import needs_fresh_base, write_private
 from republish.publishing.result import Published, ReleaseOptions
-from republish.publishing.run import Maker, Progress
 from republish.publishing.steps import Terms
 from republish.publishing.view_digest import digest_of
 from republish.release.domains import Scales

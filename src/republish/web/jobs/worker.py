@@ -34,8 +34,8 @@ _MOST_KB = 2**20  # a process that has grown beyond a gigabyte gives it back by 
 
 def publish(task: dict[str, Any], say: Say) -> dict[str, Any]:
     """Publish a view, or try to; a dry run that the gate would refuse says so."""
+    from republish.publishing.maker import STEPS
     from republish.publishing.migration import note_since
-    from republish.publishing.run import STEPS
     from republish.series import Series
     from republish.web.uploads.columns import require_known
 
