@@ -40,9 +40,9 @@ def path_of(folder: Path, views: list[tuple[str, str]], *init: str) -> dict[str,
 
 @pytest.mark.skipif(WAGES is None, reason="REPUBLISH_WAGES names no folder with the panel of wages")
 def test_seven_years_of_a_real_panel_end_in_a_report_that_can_be_signed(tmp_path: Path) -> None:
-    for year in YEARS:  # a third of the people, for the sake of time
+    for year in YEARS:  # a fifth of the people, for the sake of time
         head, *rows = (Path(str(WAGES)) / f"{year}.csv").read_text().splitlines()
-        some = [row for row in rows if int(row.partition(",")[0].lstrip("P")) % 3 == 0]
+        some = [row for row in rows if int(row.partition(",")[0].lstrip("P")) % 5 == 0]
         (tmp_path / f"{year}.csv").write_text("\n".join([head, *some]) + "\n")
     verdict = path_of(tmp_path, [(f"{year}.csv", f"{year}-06-01") for year in YEARS])
     assert verdict["mark"] in ("holds", "look")

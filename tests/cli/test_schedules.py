@@ -57,8 +57,10 @@ def test_the_same_view_ends_with_99_and_is_no_error(published: Series, views: li
     assert typed("publish", published.root, views[0], "--same-view").returncode == 0
 
 
-def test_a_limit_of_expect_that_does_not_hold_ends_with_1(published: Series, views: list[Path]) -> None:
-    few = views[1].with_name("few.csv")
+def test_a_limit_of_expect_that_does_not_hold_ends_with_1(
+    published: Series, views: list[Path], tmp_path: Path
+) -> None:
+    few = tmp_path / "few.csv"
     few.write_text("".join(views[1].read_text().splitlines(keepends=True)[:100]))
     for more in ((), ("--dry-run",)):
         done = typed("publish", published.root, few, *more)

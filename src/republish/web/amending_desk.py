@@ -45,7 +45,7 @@ class AmendingDesk(SeriesDesk):
         from republish.publishing.maintenance import withdraw
 
         if not reason.strip():
-            raise DeskError("the record needs a reason for every withdrawn release; give one")
+            raise DeskError("a withdrawn release needs a reason for the record; give a reason")
         self.one_release(name, number)  # or there is none of that number
         with self.opened(name) as series:
             require_unlocked(series)

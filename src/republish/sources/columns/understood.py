@@ -24,6 +24,7 @@ from republish.sources.tables import read_table
 from republish.sources.values import is_of_kind, require_single_values
 
 _MOST_COLUMNS = 1000  # that a person can be asked of
+_YEAR = r"\d{4}"  # every form of days has one, and most columns are refused by it alone
 _YEARS = (1900, 2100)  # of days that are written as one number
 _FEW = 6  # columns in a sentence
 _STYLES: Final = (
@@ -242,7 +243,7 @@ class _Texts:
 def _possible(different: pl.Series) -> list[str]:
     """The forms of days that fit all these texts; days with points begin with the day wherever they are written."""
     first = different.head(1)
-    if not len(first):
+    if not first.str.contains(_YEAR).any():
         return []
     return [form for form in _FORMS if _fits(first, form) and _fits(different, form)]
 
